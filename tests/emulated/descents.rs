@@ -6,12 +6,12 @@ fn glasses(systems: usize, rest: &str) -> String {
     let melt = r#"
 [[stage]]
 name = "cool"
-steps = 400
+steps = 300
 thermostat = { kind = "bussi", temperature = { from = 1.5, to = 0.2 }, time = 0.2 }
 
 [[stage]]
 name = "strain"
-strain = { mode = "pure-shear", step = 1e-2, to = [0.05, 0.02], halve_to = 2.5e-3, force_tolerance = 1e-6 }
+strain = { mode = "pure-shear", step = 1e-2, to = [0.03, 0.02], halve_to = 2.5e-3, force_tolerance = 1e-6 }
 "#;
     let liquid = kob_andersen(2, 60, "double", "timestep = 0.004\nthreads_per_particle = 1");
     let liquid = liquid.replace(r#"{ kind = "smooth", width = 0.005 }"#, r#""even-quartic""#);
@@ -37,7 +37,7 @@ fn minima_are_the_same_whatever_systems_are_beside_them() {
     for quantity in ["potential_energy", "iterations", "residual_force", "largest_displacement"] {
         let expected = of_systems(&few, quantity, 2);
         let found = of_systems(&more, quantity, 5);
-        assert_eq!(expected.len(), 9);
+        assert_eq!(expected.len(), 5);
         for (expected, found) in expected.iter().zip(&found) {
             assert_eq!(expected[..], found[..2], "{quantity}");
         }
