@@ -274,7 +274,7 @@ fn systems_descend_side_by_side_as_each_would_beside_others() {
     if gpu().is_none() {
         return;
     }
-    for (dimension, count) in [(3, 1000), (2, 900), (3, 150)] {
+    for (dimension, count) in [(3, 1000), (2, 900), (3, 200)] {
         let plan = force_shifted(dimension, count);
         let starts = liquids(&plan, 64);
         let tolerance = 1e-6;
