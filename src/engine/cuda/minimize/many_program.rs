@@ -144,11 +144,12 @@ pub fn shared_bytes(plan: &Plan) -> usize {
     8 * (particles * staged_stride(plan) + tiles(particles) * ENERGY_SUMS)
 }
 
-/// Whether systems of a plan have room for a block each.
+/// Whether systems of a plan have room for a block each; not in tilted boxes.
 pub fn is_room(plan: &Plan, gpu: &Gpu) -> Result<bool, EngineError> {
     let room = Session::open(gpu.clone())?.shared_memory()?;
     let particles = plan.system.particle_count();
-    Ok(particles <= MOST_PARTICLES && shared_bytes(plan) + SHARED_BYTES <= room)
+    let is_tilted = plan.system.simulation_box.is_tilted();
+    Ok(!is_tilted && particles <= MOST_PARTICLES && shared_bytes(plan) + SHARED_BYTES <= room)
 }
 
 /// The kernel of descents side by side.
@@ -160,6 +161,7 @@ pub fn program(plan: &Plan, blocks: Blocks) -> Program {
         .include(&[FIRE, DESCENT, SHARED])
         .define([
             ("OWN_BOXES", "1".to_owned()),
+            ("TILTED", "0".to_owned()),
             ("CUBIC", "0".to_owned()),
             ("SATURATING", "0".to_owned()),
             ("STAGED_COPIES", "1".to_owned()),

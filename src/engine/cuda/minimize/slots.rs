@@ -363,6 +363,7 @@ fn shape(plan: &Plan) -> ListShape {
         domains: [1; 3],
         by_species: false,
         entry_bytes: 2,
+        for_tilts: false,
     }
 }
 
