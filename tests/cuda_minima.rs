@@ -255,7 +255,7 @@ fn liquids(plan: &Plan, count: usize) -> Vec<Snapshot> {
     (0..count).map(displaced).collect()
 }
 
-/// Of blocks that have a system each; `systems`: for so many they are made.
+/// Of blocks that have a system each, with kernels for a number of systems.
 fn side_by_side(
     plan: &Plan,
     settings: &InherentStructuresPlan,

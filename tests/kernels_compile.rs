@@ -650,7 +650,7 @@ fn kernels_of_minima_compile() {
     }
 }
 
-/// Descents of many systems: so many that they share multiprocessors, and fewer.
+/// Descents of many systems: several on each multiprocessor, and at most one.
 #[test]
 fn kernels_of_minima_side_by_side_compile() {
     use PairPotential::{InversePower, LennardJones, Yukawa};
