@@ -34,7 +34,7 @@ use crate::observable::{
 use crate::output::{
     Checkpoint, PropensityLayout, ScalarRow, Scalars, StageLayout, StrainLayout, ThermodynamicsRow,
 };
-use crate::plan::{EnsemblePlan, Plan, StagePlan};
+use crate::plan::{BoxCourse, EnsemblePlan, Plan, StagePlan};
 use crate::potential::PotentialPlan;
 use crate::system::{SimulationBox, Snapshot};
 
@@ -67,6 +67,7 @@ pub struct StageOutput {
     minimizer: Option<Box<dyn Minimizer>>,
     potential: PotentialPlan,
     context: SampleContext,
+    course: BoxCourse,
     limits: Limits,
     /// Where the files are.
     directory: Option<Identity>,
@@ -205,6 +206,7 @@ impl StageOutput {
             minimizer,
             potential: plan.potential.clone(),
             context: observables::sample_context(plan, &stage),
+            course: BoxCourse::new(plan, &stage.name),
             propensity_layout: PropensityLayout::of(plan, &stage),
             propensities: StagePropensities::new(plan, &stage)?,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
@@ -462,12 +464,13 @@ impl StageOutput {
         if !self.plan.observe.wants_minima(step) {
             return Ok(());
         }
+        let step = snapshots[0].step;
+        minimizer.set_box(self.course.at(step))?;
         let place = (&self.plan.name[..], "observe.inherent_structures.maximum_iterations");
         let number = |system| self.ensemble.as_ref().map(|_| system);
         let systems =
             snapshots.iter().enumerate().map(|(system, snapshot)| (number(system), snapshot));
         let found = minima(minimizer.as_mut(), settings.force_tolerance, place, systems)?;
-        let step = snapshots[0].step;
         let time = self.time(step);
         let row = |found: &InherentStructure| {
             let values =

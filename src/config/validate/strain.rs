@@ -7,6 +7,7 @@ use super::stage_checks::{MAXIMUM_STEPS, StageChecks};
 use crate::config::document::{
     self, Document, Number, NumberOrList, Observe, Stage, Strain, StrainAxis, Table, Written,
 };
+use crate::engine::skin;
 use crate::plan::{InherentStructuresPlan, Plan, StrainMode, StrainPlan};
 
 /// Strain at once that pairs at contact bear.
@@ -81,11 +82,12 @@ fn mode(
     let Some(axis) = &document.axis else {
         return Some(match document.mode.value {
             document::StrainMode::PureShear => StrainMode::PureShear,
+            document::StrainMode::SimpleShear => StrainMode::SimpleShear,
             document::StrainMode::Compression => StrainMode::Compression,
         });
     };
     if document.mode.value != document::StrainMode::Compression {
-        let help = "leave it out: pure shear is of the edges along x and y";
+        let help = "leave it out: shears are in the plane of x and y";
         checker.reject(&axis.span, "belongs to mode = \"compression\"", help);
         return None;
     }
@@ -232,6 +234,10 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
                 "the box is then too small: half its shortest edge, {half:.4}, is below the cutoff"
             );
             checker.reject(&typed.to.span, message, format!("half an edge of at least {reach:.4}"));
+        }
+        let of_descents = plan.reach(skin::of_descents(&plan.at_stage(number)));
+        if let Some(narrow) = plan.narrow_for_strain(number, of_descents) {
+            checker.reject(&typed.span, narrow.message(), narrow.help());
         }
         if plan.integrity.is_some() {
             let help = "leave out [integrity], or make the strain a run of its own";

@@ -77,6 +77,14 @@ impl System {
         let in_box = |at: f64| strain.mode.box_at(&reference, at);
         let Snapshot { position, image, diameter, .. } = state.to_snapshot(&plan.system.species);
         let count = position.len();
+        // A state has skewed coordinates, of which places come out rounded.
+        let position = match array("position") {
+            Some(exact) => exact.as_chunks::<3>().0.to_vec(),
+            None => position,
+        };
+        if position.len() != count {
+            return None;
+        }
         let present = Minimum::of_numbers(array("present")?, in_box, position, image)?;
         let mut branch = Branch::new(most);
         let (multiples, numbers) = (array("multiples")?, array("numbers")?);
@@ -105,14 +113,18 @@ impl System {
             images.extend(minimum.image.as_flattened().iter().map(|&image| f64::from(image)));
         }
         let present = self.present.numbers().to_vec();
+        let position = self.present.position.as_flattened().to_vec();
+        let is_tilted = self.simulation_box().is_tilted();
         let named = [
+            ("position", position),
             ("present", present),
             ("multiples", multiples),
             ("numbers", numbers),
             ("positions", positions),
             ("images", images),
         ];
-        named.into_iter().map(|(name, values)| (name.to_owned(), values)).collect()
+        let named = named.into_iter().skip(usize::from(!is_tilted));
+        named.map(|(name, values)| (name.to_owned(), values)).collect()
     }
 
     pub fn snapshot(&self, step: u64) -> Snapshot {
