@@ -172,9 +172,8 @@ fn take_tilt(plan: &mut Plan, states: &[ExactState]) -> Result<(), InitialError>
     }
     let tilted = plan.system.simulation_box.with_tilt(simulation_box.tilt());
     plan.system.simulation_box = tilted;
-    let narrow = |stage| {
-        plan.narrow_for_strain(stage, plan.reach(skin::of_descents(&plan.at_stage(stage))))
-    };
+    let narrow =
+        |stage| plan.narrow_for_strain(stage, plan.reach(skin::of_descents(&plan.at_stage(stage))));
     if let Some(narrow) = (0..plan.stages.len()).find_map(narrow) {
         return refused(format!("{}; {}", narrow.message(), narrow.help()));
     }

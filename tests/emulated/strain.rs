@@ -63,7 +63,4 @@ fn a_simple_shear_after_steps_on_the_gpu_descends_on_the_processor() {
         file.dataset("strain/potential_energy/value").unwrap().read_raw().unwrap();
     assert_eq!((stress[1], energy[1]), (stress[3], energy[3]), "on the way back");
     assert!(energy[2] != energy[0] && stress[2] != stress[0]);
-    // What would run on the GPU in the tilted box after it is refused before the first step.
-    let after = job(gpu, "1", &(toml + melt));
-    after.fails(&["run", "job.toml", "--engine", "cuda"], &["a GPU takes no tilted boxes"]);
 }
