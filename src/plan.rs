@@ -80,14 +80,18 @@ impl Plan {
         let mut plan = self.clone();
         plan.run.timestep = self.timestep_of(stage);
         let simulation_box = &mut plan.system.simulation_box;
-        for (number, of) in self.stages[..stage].iter().enumerate() {
-            *simulation_box = of.box_after(simulation_box);
-            if let Some(shear) = of.shear {
-                let timestep = self.timestep_of(number);
-                *simulation_box = shear.box_after(simulation_box, timestep, of.steps);
-            }
+        for number in 0..stage {
+            *simulation_box = self.box_after_stage(number, simulation_box);
         }
         plan
+    }
+
+    /// The box at the end of a stage that has begun in another one.
+    pub fn box_after_stage(&self, stage: usize, before: &SimulationBox) -> SimulationBox {
+        let of = &self.stages[stage];
+        let after = of.box_after(before);
+        let timestep = self.timestep_of(stage);
+        of.shear.map_or(after, |shear| shear.box_after(&after, timestep, of.steps))
     }
 
     /// Time at a step (since the start of the run) of a stage.

@@ -296,3 +296,105 @@ fn a_glass_has_the_energies_and_stresses_of_lammps() {
         }
     }
 }
+
+/// The same state, taken along by a tilt of the box.
+fn tilted((mut plan, state): (Plan, ExactState), tilt: f64) -> (Plan, ExactState) {
+    plan.system.simulation_box = plan.system.simulation_box.with_tilt(tilt);
+    let state = state.in_box(plan.system.simulation_box, &plan.system.species).unwrap();
+    (plan, state)
+}
+
+#[test]
+fn a_lattice_in_simple_shear_has_the_stress_and_the_modulus_of_its_sums() {
+    let of = fcc(4, 1.0, Truncation::Shifted);
+    let sheared = |of: &(Plan, ExactState), step, turns: &[i64]| {
+        let of_strain = strain(StrainMode::SimpleShear, step, turns);
+        curve(&with_stage(of.0.clone(), of_strain), &of.1)
+    };
+    let step = 1e-4;
+    let points = sheared(&of, step, &[2, -2]);
+    assert!((points[0].energy / -7.321032079117095 - 1.0).abs() < 1e-12);
+    let slope = (points[1].stress[0][1] - points[5].stress[0][1]) / (2.0 * step);
+    // C_xxyy - P of sums over neighbors, made outside this program; differences err by step^2.
+    assert!((slope / 35.33897971322025 - 1.0).abs() < 1e-5, "{slope}");
+    assert_work(&of.0, StrainMode::SimpleShear, &points, 1e-6);
+    // The tilt of a box adds to the strain.
+    for (before, steps) in [(0.0, 2), (0.01, 1), (0.03, -1)] {
+        let of = tilted(of.clone(), before);
+        let points = sheared(&of, 0.01, &[steps]);
+        let stress = points.last().unwrap().stress[0][1];
+        assert!((stress / 0.6518326591973272 - 1.0).abs() < 1e-10, "from {before}: {stress}");
+    }
+}
+
+#[test]
+fn a_glass_in_simple_shear_returns_through_a_flip_of_the_box_with_the_same_bits() {
+    // It is flipped between the second and the third step.
+    let (plan, state) = tilted(glass(100, Precision::Double), 0.4995);
+    let of_strain = strain(StrainMode::SimpleShear, 2e-4, &[6, -4, 5]);
+    let plan = with_stage(plan, of_strain.clone());
+    let boxes = [2, 3].map(|step| of_strain.box_after(step, &plan.system.simulation_box));
+    assert!(boxes[0].tilt() > 0.49 && boxes[1].tilt() < -0.49);
+    let found = all(&plan, vec![state.clone()]);
+    assert_eq!(found.events, [], "no plastic event");
+    let points: Vec<StrainPoint> = found.points.into_iter().flatten().collect();
+    assert!(points.iter().all(|point| point.residual_force < TOLERANCE));
+    assert!(points[1..].iter().all(|point| (1e-6..1e-2).contains(&point.largest_displacement)));
+    assert_work(&plan, StrainMode::SimpleShear, &points, 1e-5);
+    let first = |multiple| (0..).find(|&step| of_strain.multiple(step) == multiple).unwrap();
+    for (step, point) in points.iter().enumerate() {
+        let first = &points[first(of_strain.multiple(step as u64)) as usize];
+        let bits = |point: &StrainPoint| (point.strain, point.energy, point.stress);
+        assert_eq!(bits(point), bits(first), "step {step}");
+    }
+    // From a memory beyond the flip.
+    let mut systems = StrainedSystems::new(&plan, 0, vec![state], None, None).unwrap();
+    systems.advance(5).unwrap();
+    let kept = vec![systems.export(0).unwrap()];
+    assert_eq!(kept[0].simulation_box, of_strain.box_after(5, &plan.system.simulation_box));
+    let memory = systems.strain_memory().unwrap();
+    let mut resumed = StrainedSystems::new(&plan, 0, kept, Some(&memory), None).unwrap();
+    resumed.advance(20).unwrap();
+    let rest: Vec<StrainPoint> = resumed.strained().points.into_iter().flatten().collect();
+    assert_eq!(rest[..], points[6..26]);
+}
+
+#[test]
+fn nobody_jumps_where_the_box_of_a_flowing_glass_is_flipped() {
+    let (plan, state) = glass(100, Precision::Double);
+    let plan = with_stage(plan, strain(StrainMode::SimpleShear, 1e-2, &[120]));
+    let mut systems = StrainedSystems::new(&plan, 0, vec![state], None, None).unwrap();
+    let unwrapped = |systems: &StrainedSystems| -> Vec<[f64; 3]> {
+        let state = systems.export(0).unwrap();
+        let snapshot = state.to_snapshot(&plan.system.species);
+        (0..100).map(|id| snapshot.unwrapped(id, &state.simulation_box)).collect()
+    };
+    let (mut before, mut flips) = (unwrapped(&systems), 0);
+    for step in 1..=120 {
+        let tilt = systems.export(0).unwrap().simulation_box.tilt();
+        systems.advance(1).unwrap();
+        let after = unwrapped(&systems);
+        flips += u32::from(systems.export(0).unwrap().simulation_box.tilt() < tilt);
+        let largest = systems.strained().points.last().unwrap()[0].largest_displacement;
+        let moved = before
+            .iter()
+            .zip(&after)
+            .map(|(&[x, y, _], &[to_x, to_y, _])| (to_x - x - 0.01 * y).hypot(to_y - y));
+        let moved = moved.fold(0.0, f64::max);
+        // Descents keep the mean place; no event moves anybody by half the box.
+        assert!((moved - largest).abs() < 1e-6 && moved < 4.5, "step {step}: {moved} {largest}");
+        before = after;
+    }
+    assert_eq!(flips, 1);
+}
+
+#[test]
+fn all_strains_do_their_work_in_a_tilted_box() {
+    let of = tilted(glass(100, Precision::Double), -0.2);
+    for mode in [StrainMode::PureShear, StrainMode::Compression, StrainMode::UniaxialCompression(0)]
+    {
+        let plan = with_stage(of.0.clone(), strain(mode, 2e-5, &[3]));
+        let points = curve(&plan, &of.1);
+        assert_work(&plan, mode, &points, 1e-5);
+    }
+}

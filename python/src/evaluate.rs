@@ -24,20 +24,22 @@ struct Evaluated {
 }
 
 /// Of particles at `positions` (64-bit floats, particle by particle), in the order of the species of the configuration `text`, with
-/// `diameters` where that has `[system.diameters]`. Arrays are bytes; `hessian` is (starts, columns, blocks) in 64-bit integers and floats.
+/// `diameters` where that has `[system.diameters]`, in a box of this `tilt`, a fraction of the edge along x. Arrays are bytes; `hessian` is (starts, columns, blocks) in 64-bit integers and floats.
 #[pyfunction]
-#[pyo3(signature = (text, positions, hessian, diameters=None))]
+#[pyo3(signature = (text, positions, hessian, diameters=None, tilt=0.0))]
 pub fn evaluate<'py>(
     py: Python<'py>,
     text: &str,
     positions: &[u8],
     hessian: bool,
     diameters: Option<&[u8]>,
+    tilt: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let diameter = diameters.map(numbers).unwrap_or_default();
     let (plan, found) = py
         .detach(|| {
-            let plan = config::parse(text, SOURCE)?;
+            let mut plan = config::parse(text, SOURCE)?;
+            plan.system.simulation_box = plan.system.simulation_box.with_tilt(tilt);
             let found = evaluated(&plan, positions, diameter, hessian)?;
             Ok((plan, found))
         })

@@ -131,6 +131,12 @@ impl Simulation {
         self.with(py, |course| Ok(course.simulation_box().edges().to_vec()))
     }
 
+    /// Of the box, a fraction of its edge along x.
+    #[getter]
+    fn tilt(&self, py: Python<'_>) -> PyResult<f64> {
+        self.with(py, |course| Ok(course.simulation_box().tilt()))
+    }
+
     /// Name, number of particles and mass of each species.
     #[getter]
     fn species(&self, py: Python<'_>) -> PyResult<Vec<(String, usize, f64)>> {

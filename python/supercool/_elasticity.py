@@ -77,6 +77,7 @@ def elastic_moduli(
     positions: Any,
     box: Any = None,
     *,
+    tilt: float = 0.0,
     species: Any = None,
     diameters: Any = None,
     non_additivity: float | None = None,
@@ -85,7 +86,7 @@ def elastic_moduli(
     """Elastic moduli of particles at a minimum of the potential energy (an inherent structure): the Born part, and the non-affine
     part from the Hessian (J. F. Lutsko, J. Appl. Phys. 65, 2991 (1989)). It needs scipy.
 
-    potential, positions, box, species, diameters, non_additivity: as of `supercool.evaluate`.
+    potential, positions, box, tilt, species, diameters, non_additivity: as of `supercool.evaluate`.
     tolerance: how far a Newton step to the minimum may move a particle, in units of `(V/N)^(1/D)`. Moduli are off by about as much,
     relatively, times what third derivatives of the potential are in these units, 10 or 20.
 
@@ -105,17 +106,18 @@ def elastic_moduli(
     """
     import numpy
 
-    frame = _bridges.frame(positions) if box is None else Frame(positions=positions, box=box)
+    frame = _bridges.frame(positions) if box is None else Frame(positions=positions, box=box, tilt=tilt)
     state = evaluate(
         potential,
         positions,
         box,
+        tilt=tilt,
         species=species,
         diameters=diameters,
         non_additivity=non_additivity,
         hessian=True,
     )
-    bonds = _hessian.bonds(state.hessian, frame.positions, frame.box)
+    bonds = _hessian.bonds(state.hessian, frame)
     count, dimension = frame.positions.shape
     volume = float(numpy.prod(frame.box))
     directions = (bonds.directions[:, :, None] * bonds.directions[:, None, :]).reshape(-1, dimension**2)

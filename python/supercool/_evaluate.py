@@ -46,6 +46,7 @@ def evaluate(
     positions: Any,
     box: Any = None,
     *,
+    tilt: float = 0.0,
     species: Any = None,
     diameters: Any = None,
     non_additivity: float | None = None,
@@ -55,6 +56,7 @@ def evaluate(
 
     potential: the table `[potential]` of a configuration as a dictionary, or the name of a preset (`supercool.presets()`).
     positions, box: arrays (N, D) and (D,); or any object that `supercool.frame` takes, and no box.
+    tilt: with a box of arrays, that of a `Frame`.
     species: name of the species of each particle; of arrays "A" for all, if not given.
     diameters: of each particle, all of one species: the potential is then that of `r / sigma_ij`, with
     `sigma_ij = (s_i + s_j)/2 (1 - non_additivity |s_i - s_j|)`. Where none are given, they are those of a Simulation that has diameters, and
@@ -73,7 +75,9 @@ def evaluate(
     """
     import numpy
 
-    frame = _bridges.frame(positions) if box is None else Frame(positions=positions, box=box)
+    if box is None and tilt:
+        raise ValueError(f"tilt = {tilt}: it belongs to a box of arrays; objects have their own")
+    frame = _bridges.frame(positions) if box is None else Frame(positions=positions, box=box, tilt=tilt)
     names = numpy.array(frame.types if species is None else species, dtype=str)
     count, dimension = frame.positions.shape
     if names.shape != (count,):
@@ -103,7 +107,7 @@ def evaluate(
         raise ValueError(f"non_additivity = {non_additivity}: it belongs to diameters, which are not given")
     text = _text(_table(potential, known, there), there, numpy.bincount(index), frame.box, of_particles)
     of_each = None if diameters is None else diameters[order].tobytes()
-    found = _native.evaluate(text, frame.positions[order].tobytes(), hessian, of_each)
+    found = _native.evaluate(text, frame.positions[order].tobytes(), hessian, of_each, frame.tilt)
 
     def in_order(numbers, *shape):
         values = numpy.frombuffer(numbers).reshape(count, *shape)

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 class Frame(Bridges):
     """Particles at a step, in their order.
 
-    positions: in the box, 0 <= x < edge: (N, D). Others are wrapped, and images changed accordingly.
+    positions: in the box, 0 <= x < edge, with a tilt `0 <= x - tilt (L_x / L_y) y < L_x`: (N, D). Others are wrapped, and images changed
+    accordingly.
     box: edges of the periodic box, which begins at the origin: (D,).
+    tilt: of the period along y, which is `(tilt L_x, L_y)`, as in a shear: from -1/2 to 1/2. Others are flipped, to that with the same
+    periodic images.
     images: how often each has left it upwards, less downwards: integers (N, D); None where that is not known.
     velocities: (N, D), or None. masses, diameters: (N,), or None.
     species: index of each into `species_names`: (N,); one species "A" where nothing is given.
@@ -38,6 +41,7 @@ class Frame(Bridges):
     diameters: numpy.ndarray | None = None
     step: int = 0
     time: float = 0.0
+    tilt: float = 0.0
 
     def __post_init__(self):
         import numpy
@@ -66,21 +70,47 @@ class Frame(Bridges):
         put("species_names", list(self.species_names))
         if shape[0] and not (0 <= self.species.min() and self.species.max() < len(self.species_names)):
             raise ValueError(f"species: indices into species_names, 0 to {len(self.species_names) - 1}")
-        if ((self.positions < 0) | (self.positions >= self.box)).any():
-            times = numpy.floor(self.positions / self.box)
-            wrapped = self.positions - times * self.box
+        if not numpy.isfinite(self.tilt):
+            raise ValueError(f"tilt = {self.tilt}: it must be finite")
+        flips = round(float(self.tilt)) if abs(self.tilt) > 0.5 else 0
+        put("tilt", float(self.tilt) - flips)
+        if flips and self.images is not None:
+            put("images", self.images + _along_x(flips * self.images[:, 1], shape[1]))
+        self._wrap(put)
+
+    def _wrap(self, put):
+        import numpy
+
+        tilted = self.tilt * self.box[0] / self.box[1]
+        skewed = self.positions - _along_x(tilted * self.positions[:, 1], len(self.box)) if self.tilt else self.positions
+        outside = ((skewed < 0) | (skewed >= self.box)).any(axis=1)
+        if outside.any():
+            times = numpy.floor(skewed / self.box)
+            wrapped = skewed - times * self.box
             # What is just below an edge may be rounded onto it.
             beyond = wrapped >= self.box
-            put("positions", numpy.where(beyond, 0.0, numpy.maximum(wrapped, 0.0)))
+            wrapped = numpy.where(beyond, 0.0, numpy.maximum(wrapped, 0.0))
+            if self.tilt:
+                wrapped = numpy.where(outside[:, None], wrapped + _along_x(tilted * wrapped[:, 1], len(self.box)), self.positions)
+            put("positions", wrapped)
             if self.images is not None:
                 put("images", self.images + (times + beyond).astype("int32"))
 
     @property
+    def periods(self) -> numpy.ndarray:
+        """Of the box, one in each row: (D, D)."""
+        import numpy
+
+        periods = numpy.diag(self.box)
+        periods[1, 0] = self.tilt * self.box[0]
+        return periods
+
+    @property
     def unwrapped(self) -> numpy.ndarray:
-        """Positions as if there were no periodic boundary, positions + images * box: (N, D)."""
+        """Positions as if there were no periodic boundary, positions + images @ periods: (N, D)."""
         if self.images is None:
             raise ValueError("this frame has no images: how often particles have left the box is not known")
-        return self.positions + self.images * self.box
+        return self.positions + self.images @ self.periods
 
     @property
     def types(self) -> list[str]:
@@ -92,3 +122,21 @@ class Frame(Bridges):
 
     def __repr__(self):
         return f"<Frame of {len(self.positions)} particles, step {self.step}>"
+
+
+def _along_x(values, dimension):
+    """As the components along x of vectors: (N, D)."""
+    import numpy
+
+    vectors = numpy.zeros((len(values), dimension), dtype=values.dtype)
+    vectors[:, 0] = values
+    return vectors
+
+
+def nearest(apart, periods):
+    """Displacements (N, D) to the periodic images that are nearest in coordinates along the periods."""
+    import numpy
+
+    for axis in reversed(range(len(periods))):
+        apart = apart - numpy.round(apart[:, axis : axis + 1] / periods[axis, axis]) * periods[axis]
+    return apart

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from . import _bridges
+
 if TYPE_CHECKING:
     import pathlib
 
@@ -25,6 +27,7 @@ def write(path: pathlib.Path, frames: Iterable[Frame], *, diameters: bool = Fals
     first = next(frames, None)
     if first is None:
         raise ValueError("there are no frames")
+    _bridges.straight(first)
     count, dimension = first.positions.shape
     held = {"position": "positions", "velocity": "velocities", "image": "images"}
     if diameters:
@@ -76,6 +79,7 @@ def _check(frame, first, number, held):
 
     if frame.positions.shape != first.positions.shape or frame.types != first.types:
         raise ValueError(f"frame {number}: its particles are not those of the first frame")
+    _bridges.straight(frame)
     if not numpy.allclose(frame.box, first.box, rtol=1e-6, atol=0):
         raise ValueError(f"frame {number}: its box, {frame.box}, is not that of the first frame, {first.box}")
     missing = [of for of in held.values() if getattr(frame, of) is None]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typing
 
+from ._frame import nearest
+
 if typing.TYPE_CHECKING:
     import numpy
 
@@ -24,17 +26,17 @@ class Bonds(typing.NamedTuple):
     second: numpy.ndarray
 
 
-def bonds(hessian, positions, box) -> Bonds:
+def bonds(hessian, frame) -> Bonds:
     """From its blocks, which are `-(U'' n n + (U'/r) (1 - n n))` of two different particles."""
     import numpy
 
+    positions = frame.positions
     dimension = positions.shape[1]
     blocks = hessian.tobsr(blocksize=(dimension, dimension))
     particles = numpy.repeat(numpy.arange(len(positions)), numpy.diff(blocks.indptr))
     different = particles != blocks.indices
     particles, others, curvature = particles[different], blocks.indices[different], -blocks.data[different]
-    apart = positions[others] - positions[particles]
-    apart -= box * numpy.round(apart / box)
+    apart = nearest(positions[others] - positions[particles], frame.periods)
     lengths = numpy.linalg.norm(apart, axis=1)
     directions = apart / lengths[:, None]
     second = numpy.einsum("ma,mab,mb->m", directions, curvature, directions)

@@ -34,7 +34,7 @@ def bond_orientational_order(
     import scipy.sparse
     from scipy.spatial import cKDTree
 
-    frame = _bridges.frame(positions) if box is None else Frame(positions=positions, box=box)
+    frame = _bridges.straight(_bridges.frame(positions) if box is None else Frame(positions=positions, box=box))
     if not 0 < radius <= 0.5 * frame.box.min():
         raise ValueError(f"radius = {radius}: it must be above zero, up to half the shortest edge, {0.5 * frame.box.min():.6g}")
     if l < 1:

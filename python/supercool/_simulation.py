@@ -117,8 +117,13 @@ class Simulation(Bridges):
         return numpy.array(self._native.edges)
 
     @property
+    def tilt(self) -> float:
+        """Of the box, as of a `Frame`."""
+        return self._native.tilt
+
+    @property
     def positions(self) -> numpy.ndarray:
-        """In the box, 0 <= x < edge: (N, D)."""
+        """In the box, as those of a `Frame`: (N, D)."""
         return self._rows(self._native.positions())
 
     @positions.setter
@@ -132,7 +137,7 @@ class Simulation(Bridges):
 
     @property
     def unwrapped(self) -> numpy.ndarray:
-        """Positions as if there were no periodic boundary, positions + images * box: (N, D)."""
+        """Positions as if there were no periodic boundary, positions + images @ periods: (N, D)."""
         return self._rows(self._native.unwrapped())
 
     @property
@@ -198,6 +203,7 @@ class Simulation(Bridges):
             diameters=numpy.array(self._native.lengths)[self.species] if diameters is None else diameters,
             step=self.step,
             time=self.time,
+            tilt=self.tilt,
         )
 
     def _frame(self):
@@ -243,7 +249,8 @@ class Simulation(Bridges):
         `unwrapped` has them; images are zero where none are given. Velocities, thermostat and step stay; neighbor lists are made anew."""
         import numpy
 
-        frame = Frame(positions=positions, box=self.box, images=images if images is not None else numpy.zeros_like(positions, dtype="int32"))
+        images = images if images is not None else numpy.zeros_like(positions, dtype="int32")
+        frame = Frame(positions=positions, box=self.box, tilt=self.tilt, images=images)
         shape = (len(self.species), self._dimension)
         if frame.positions.shape != shape:
             raise ValueError(f"positions have the shape {frame.positions.shape}; it must be {shape}")

@@ -66,7 +66,7 @@ class Trajectory(collections.abc.Sequence):
         with _file.reading(self.path) as file:
             group = file[self._group]
             arrays = [group[f"{name}/value"][start:end, :, axes] for name in ("position", "image", "velocity")]
-            edges = group["box/edges/value"][start:end, axes]
+            edges, tilts = _boxes(group["box/edges/value"][start:end], axes)
             diameters = group[_DIAMETER][start:end] if _DIAMETER in group else [self._lengths] * (end - start)
             steps, times = (group[f"position/{name}"][start:end] for name in ("step", "time"))
         return [
@@ -81,8 +81,11 @@ class Trajectory(collections.abc.Sequence):
                 diameters=of_particles,
                 step=int(step),
                 time=float(time),
+                tilt=tilt,
             )
-            for step, time, positions, images, velocities, box, of_particles in zip(steps, times, *arrays, edges, diameters)
+            for step, time, positions, images, velocities, box, tilt, of_particles in zip(
+                steps, times, *arrays, edges, tilts, diameters
+            )
         ]
 
     def to_ase(self, *, unwrapped: bool = False) -> list[Any]:
@@ -102,6 +105,15 @@ class Trajectory(collections.abc.Sequence):
 
     def __repr__(self):
         return f"<Trajectory of {len(self.species)} particles, {len(self)} frames: {self.path}>"
+
+
+def _boxes(stored, axes):
+    """Edges (T, D) and tilts of boxes that are stored as edges, or as matrices with a period in each row."""
+    import numpy
+
+    if stored.ndim == 2:
+        return stored[:, axes], [0.0] * len(stored)
+    return numpy.diagonal(stored, axis1=1, axis2=2)[:, axes], [float(periods[1, 0] / periods[0, 0]) for periods in stored]
 
 
 def _lengths(plan, species):

@@ -165,6 +165,7 @@ def normal_modes(
     positions: Any,
     box: Any = None,
     *,
+    tilt: float = 0.0,
     species: Any = None,
     masses: Any = None,
     diameters: Any = None,
@@ -173,7 +174,7 @@ def normal_modes(
 ) -> NormalModes:
     """Frequencies and normal modes of particles around given places: `NormalModes`. It needs scipy.
 
-    potential, positions, box, species, diameters, non_additivity: as of `supercool.evaluate`.
+    potential, positions, box, tilt, species, diameters, non_additivity: as of `supercool.evaluate`.
     masses: (N,); if not given those of the object that the positions are of, else 1.
     lowest: how many modes are wanted, from the lowest; else all, of a dense matrix of (N D)^2 numbers.
 
@@ -187,7 +188,7 @@ def normal_modes(
     """
     import numpy
 
-    frame = _bridges.frame(positions) if box is None else Frame(positions=positions, box=box)
+    frame = _bridges.frame(positions) if box is None else Frame(positions=positions, box=box, tilt=tilt)
     count, dimension = frame.positions.shape
     if masses is None:
         masses = numpy.ones(count) if frame.masses is None else frame.masses
@@ -199,7 +200,7 @@ def normal_modes(
     size = count * dimension
     if lowest is not None and not 1 <= lowest < size:
         raise ValueError(f"lowest = {lowest}: it must be from 1 to {size - 1}")
-    options = {"species": species, "diameters": diameters, "non_additivity": non_additivity}
+    options = {"tilt": tilt, "species": species, "diameters": diameters, "non_additivity": non_additivity}
     hessian = evaluate(potential, positions, box, hessian=True, **options).hessian
     import scipy.linalg
     import scipy.sparse

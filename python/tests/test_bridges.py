@@ -173,7 +173,7 @@ def test_freud(frame):
     values = order.compute(system, neighbors={"num_neighbors": 6}).particle_order
     assert values.shape == (len(frame.species),) and np.isfinite(values).all()
     with pytest.raises(ValueError, match="triclinic"):
-        supercool.frame((freud.box.Box(4, 4, 4, 0.5, 0, 0), np.zeros((1, 3))))
+        supercool.frame((freud.box.Box(4, 4, 4, 0, 0.5, 0), np.zeros((1, 3))))
 
 
 def test_gsd(frame, tmp_path):

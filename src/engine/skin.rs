@@ -38,13 +38,24 @@ pub fn room(plan: &Plan) -> f64 {
     if !plan.may_tilt() {
         return f64::INFINITY;
     }
-    let reach = largest_reach(&plan.system.simulation_box);
+    room_in(&plan.system.simulation_box, plan)
+}
+
+/// What any tilt leaves of this box.
+fn room_in(simulation_box: &SimulationBox, plan: &Plan) -> f64 {
+    let reach = largest_reach(simulation_box);
     (reach * (1.0 - 1e-9) - plan.potential.largest_cutoff()).max(NARROWEST)
 }
 
 /// Of the CPU, with any number of ranks.
 pub fn on_cpu(plan: &Plan) -> f64 {
     of(plan, 0.17, 0.6)
+}
+
+/// Of descents to minima on the CPU, whatever the run has, where the box takes tilts.
+pub fn of_descents(plan: &Plan) -> f64 {
+    let skin = (0.17 * plan.potential.largest_cutoff()).clamp(NARROWEST, 0.6);
+    skin.min(room_in(&plan.system.simulation_box, plan))
 }
 
 /// Of one GPU. Few particles: rebuilding costs much beside a step; many: long lists do. Best values on an H200.

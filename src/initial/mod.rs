@@ -11,7 +11,7 @@ use thiserror::Error;
 pub use file::{diameters_in, systems_in};
 pub use lattice::lattice_positions;
 
-use crate::engine::ExactState;
+use crate::engine::{ExactState, skin};
 use crate::plan::{DiameterDistribution, InitialPlan, Plan, StagePlan};
 use crate::system::{Snapshot, species_of_particles};
 
@@ -172,6 +172,11 @@ fn take_tilt(plan: &mut Plan, states: &[ExactState]) -> Result<(), InitialError>
     }
     let tilted = plan.system.simulation_box.with_tilt(simulation_box.tilt());
     plan.system.simulation_box = tilted;
+    let narrow =
+        |stage| plan.narrow_for_strain(stage, plan.reach(skin::of_descents(&plan.at_stage(stage))));
+    if let Some(narrow) = (0..plan.stages.len()).find_map(narrow) {
+        return refused(format!("{}; {}", narrow.message(), narrow.help()));
+    }
     Ok(())
 }
 

@@ -4,15 +4,17 @@ use crate::system::SimulationBox;
 /// Points sorted by cell, to find those near any place of the periodic box.
 ///
 /// There is about one point in a cell, whatever the distances that are asked for: a search visits the
-/// cells that the cube around its sphere touches.
+/// cells that the cube around its sphere touches. In a tilted box points lie by their skewed coordinates, `x - slope y`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cells {
     edges: [f64; 3],
     inverse_edges: [f64; 3],
+    /// Of the box ([`SimulationBox::slope`]).
+    slope: f64,
     cells: [usize; 3],
     /// First point of every cell in `points`, and the end.
     starts: Vec<u32>,
-    /// Index and position.
+    /// Index and skewed coordinates.
     points: Vec<(u32, [f64; 3])>,
 }
 
@@ -30,8 +32,11 @@ impl Cells {
             true => ((edges[k] / spacing) as usize).max(1),
             false => 1,
         });
+        let slope = simulation_box.slope();
+        let position = |index: usize| skewed(position(index), slope);
         let mut grid = Cells {
             edges,
+            slope,
             inverse_edges: edges.map(f64::recip),
             cells,
             starts: Vec::new(),
@@ -61,19 +66,22 @@ impl Cells {
     }
 
     /// Calls `found(index, displacement from the place)` for every point closer than `distance` to a
-    /// place, which may lie outside the box. Of several images of a point, the nearest counts.
+    /// place, which may lie outside the box. Of several images of a point, the nearest counts; in a tilted box only images closer than
+    /// half of its edges in skewed coordinates.
     #[inline]
     pub fn near(&self, place: [f64; 3], distance: f64, mut found: impl FnMut(u32, [f64; 3])) {
         let squared_distance = distance * distance;
         // Turned back into the box, cells of the cube are at most one box away.
+        let place = skewed(place, self.slope);
         let place: [f64; 3] = std::array::from_fn(|k| {
             place[k] - self.edges[k] * floor(place[k] * self.inverse_edges[k]) as f64
         });
+        let across = [(1.0 + self.slope * self.slope).sqrt(), 1.0, 1.0];
         let ranges: [(i64, i64); 3] = std::array::from_fn(|k| {
             let cells = self.cells[k] as i64;
             let scale = self.cells[k] as f64 / self.edges[k];
             // A hair wider than the sphere, so that rounding loses nothing.
-            let reach = distance * (1.0 + 1e-9);
+            let reach = across[k] * distance * (1.0 + 1e-9);
             let first = floor((place[k] - reach) * scale);
             let last = floor((place[k] + reach) * scale);
             if last - first + 1 >= cells { (0, cells - 1) } else { (first, last) }
@@ -98,10 +106,11 @@ impl Cells {
                     let start = self.starts[row + first as usize] as usize;
                     let end = self.starts[(row as i64 + last + 1) as usize] as usize;
                     for &(index, point) in self.points.get(start..end).unwrap_or_default() {
-                        let d: [f64; 3] = std::array::from_fn(|k| {
+                        let mut d: [f64; 3] = std::array::from_fn(|k| {
                             let d = point[k] - place[k];
                             d - self.edges[k] * nearest_integer(d * self.inverse_edges[k])
                         });
+                        d[0] += self.slope * d[1];
                         if d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < squared_distance {
                             found(index, d);
                         }
@@ -110,6 +119,10 @@ impl Cells {
             }
         }
     }
+}
+
+fn skewed([x, y, z]: [f64; 3], slope: f64) -> [f64; 3] {
+    [x - slope * y, y, z]
 }
 
 /// Largest integer that is not above `x`; without a call of the library, as `f64::floor` is on CPUs of
@@ -165,6 +178,34 @@ mod tests {
                     assert_eq!(found, expected, "{edges:?}, {count} points, {distance}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn points_of_a_tilted_box_are_those_of_its_images() {
+        let mut rng = StdRng::seed_from_u64(7);
+        for (edges, tilt) in [(vec![8.0, 6.0, 5.0], 0.5), (vec![12.0, 7.0], -0.3)] {
+            let simulation_box = SimulationBox::new(&edges);
+            let sheared = simulation_box.with_tilt(tilt);
+            let [place, points] = [1, 300].map(|count| {
+                let mut points = ideal_gas(&mut rng, &simulation_box, count);
+                points.iter_mut().for_each(|point| point[0] += sheared.slope() * point[1]);
+                points
+            });
+            let cells = Cells::new(&sheared, points.len(), |i| points[i]);
+            let mut found = Vec::new();
+            cells.near(place[0], 1.9, |index, _| found.push(index as usize));
+            found.sort_unstable();
+            let images = || (-2..=2).flat_map(|x| (-1..=1).map(move |y| (x, y)));
+            let images = || images().flat_map(|(x, y)| (-1..=1).map(move |z| [x, y, z]));
+            let distance2 = |i: usize, image| -> f64 {
+                let at = sheared.unwrapped(points[i], image);
+                at.iter().zip(place[0]).map(|(a, b)| (a - b).powi(2)).sum()
+            };
+            let is_near = |&i: &usize| images().any(|image| distance2(i, image) < 1.9 * 1.9);
+            let expected: Vec<usize> = (0..points.len()).filter(is_near).collect();
+            assert!(found.len() > 10);
+            assert_eq!(found, expected);
         }
     }
 }

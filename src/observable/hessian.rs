@@ -43,7 +43,7 @@ pub struct Hessian {
 pub struct SamePlace(pub u32, pub u32);
 
 impl<'a> Interactions<'a> {
-    /// Positions lie in the box, which has room for twice the cutoff.
+    /// Positions lie in the box, which has room for twice the cutoff, if it has a tilt u for twice `1 + |u| L_x / L_y` of it along x.
     pub fn new(
         simulation_box: SimulationBox,
         potential: &PotentialPlan,

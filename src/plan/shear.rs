@@ -20,14 +20,19 @@ pub struct BoxCourse {
     first_step: u64,
     /// Other boxes have been [given](Self::set).
     given: bool,
+    /// By a strain, or there from the start.
+    tilts: bool,
 }
 
 impl BoxCourse {
     /// Of a stage of a plan as it is there ([`Plan::at_stage`]).
     pub fn new(plan: &Plan, stage: &str) -> Self {
         let number = plan.stages.iter().position(|of| of.name == stage);
+        let from = plan.system.simulation_box;
+        let strain = number.and_then(|number| plan.stages[number].strain.as_ref());
         BoxCourse {
-            from: plan.system.simulation_box,
+            from,
+            tilts: strain.map_or(from.is_tilted(), |strain| strain.may_tilt(&from)),
             shear: number.and_then(|number| plan.stages[number].shear),
             timestep: plan.run.timestep,
             first_step: number.map_or(0, |number| plan.first_step(number)),
@@ -53,7 +58,23 @@ impl BoxCourse {
 
     /// Whether it has a tilt at some time.
     pub fn may_tilt(&self) -> bool {
-        self.shear.is_some() || self.from.is_tilted()
+        self.shear.is_some() || self.tilts
+    }
+}
+
+impl Plan {
+    /// Numbers of the stages in which the box may have a tilt: flows, strains, and those that begin with one.
+    pub fn tilted_stages(&self) -> Vec<usize> {
+        let mut simulation_box = self.system.simulation_box;
+        let mut tilted = Vec::new();
+        for (number, stage) in self.stages.iter().enumerate() {
+            let tilts = stage.strain.as_ref().is_some_and(|of| of.may_tilt(&simulation_box));
+            if stage.shear.is_some() || tilts || simulation_box.is_tilted() {
+                tilted.push(number);
+            }
+            simulation_box = self.box_after_stage(number, &simulation_box);
+        }
+        tilted
     }
 }
 
@@ -62,8 +83,6 @@ impl StagePlan {
     pub fn needs_straight_box(&self) -> Option<&'static str> {
         let observe = &self.observe;
         [
-            (self.minimize.is_some(), "a minimum"),
-            (self.strain.is_some(), "quasi-static strain"),
             (self.rescale.is_some(), "a change of the density"),
             (self.barostat.is_some(), "constant pressure"),
             (!self.correlations.is_empty(), "what is correlated"),
@@ -72,7 +91,6 @@ impl StagePlan {
             (observe.bond_order.is_some(), "bond-orientational order"),
             (observe.configurational_temperature.is_some(), "the configurational temperature"),
             (observe.local_order.is_some(), "local order"),
-            (observe.inherent_structures.is_some(), "an inherent structure"),
         ]
         .into_iter()
         .find_map(|(is_sampled, what)| is_sampled.then_some(what))

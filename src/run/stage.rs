@@ -33,7 +33,7 @@ use crate::observable::{
 use crate::output::{
     Checkpoint, PropensityLayout, ScalarRow, Scalars, StageLayout, StrainLayout, ThermodynamicsRow,
 };
-use crate::plan::{EnsemblePlan, Plan, StagePlan};
+use crate::plan::{BoxCourse, EnsemblePlan, Plan, StagePlan};
 use crate::potential::PotentialPlan;
 use crate::system::{SimulationBox, Snapshot};
 
@@ -66,6 +66,7 @@ pub struct StageOutput {
     searches: Option<Searches>,
     potential: PotentialPlan,
     context: SampleContext,
+    course: BoxCourse,
     limits: Limits,
     /// Where the files are.
     directory: Option<Identity>,
@@ -204,6 +205,7 @@ impl StageOutput {
             searches,
             potential: plan.potential.clone(),
             context: observables::sample_context(plan, &stage),
+            course: BoxCourse::new(plan, &stage.name),
             propensity_layout: PropensityLayout::of(plan, &stage),
             propensities: StagePropensities::new(plan, &stage)?,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
@@ -457,12 +459,13 @@ impl StageOutput {
         if !self.plan.observe.wants_minima(step) {
             return Ok(());
         }
+        let step = snapshots[0].step;
+        searches.set_box(self.course.at(step));
         let place = (&self.plan.name[..], "observe.inherent_structures.maximum_iterations");
         let number = |system| self.ensemble.as_ref().map(|_| system);
         let systems: Vec<_> =
             snapshots.iter().enumerate().map(|(system, of)| (number(system), of)).collect();
         let found = searches.minima(place, &systems)?;
-        let step = snapshots[0].step;
         let time = self.time(step);
         let row = |found: &InherentStructure| {
             let values =

@@ -69,6 +69,16 @@ impl SimulationBox {
         self.tilt * self.edges[0] / self.edges[1]
     }
 
+    /// A place as if there were no periodic boundary: with `n` the image counts, `x + (n_x + u n_y) L_x`, `y + n_y L_y`, `z + n_z L_z`.
+    pub fn unwrapped(&self, position: [f64; 3], image: [i32; 3]) -> [f64; 3] {
+        let image = image.map(f64::from);
+        let mut unwrapped = std::array::from_fn(|k| position[k] + image[k] * self.edges[k]);
+        if self.is_tilted() {
+            unwrapped[0] += self.tilt * self.edges[0] * image[1];
+        }
+        unwrapped
+    }
+
     /// The periods, one a row; in two dimensions the last is that of an edge of 1.
     pub fn periods(&self) -> [[f64; 3]; 3] {
         let [x, y, z] = self.edges;

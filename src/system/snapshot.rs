@@ -24,13 +24,6 @@ impl Snapshot {
     ///
     /// A particle at an unwrapped height `y` moves with the flow at that height in a steady shear.
     pub fn unwrapped(&self, particle: usize, simulation_box: &SimulationBox) -> [f64; 3] {
-        let edges = simulation_box.padded_edges();
-        let image = self.image[particle].map(f64::from);
-        let mut unwrapped =
-            std::array::from_fn(|k| self.position[particle][k] + image[k] * edges[k]);
-        if simulation_box.is_tilted() {
-            unwrapped[0] += simulation_box.tilt() * edges[0] * image[1];
-        }
-        unwrapped
+        simulation_box.unwrapped(self.position[particle], self.image[particle])
     }
 }

@@ -48,3 +48,19 @@ fn a_strain_on_the_gpu_has_the_curve_of_the_cpu() {
         assert!(iterations.iter().all(|&iterations| iterations > 1.0), "{iterations:?}");
     }
 }
+
+#[test]
+fn a_simple_shear_after_steps_on_the_gpu_descends_on_the_processor() {
+    let Some(gpu) = gpu() else { return };
+    let toml = configuration(r#"mode = "simple-shear", step = 2e-3, to = [0.004, 0.002]"#, "");
+    let melt = "\n[[stage]]\nname = \"warm\"\nsteps = 4\ndraw_velocities = true\nthermostat = { kind = \"bussi\", temperature = 0.01, time = 0.2 }\n";
+    let (before, strain) = toml.split_once("\n[[stage]]").unwrap();
+    let found = job(gpu, "1", &format!("{before}{melt}\n[[stage]]{strain}"));
+    found.succeeds(&["run", "job.toml", "--engine", "cuda"]);
+    let file = hdf5::File::open(found.path("out/strain.h5")).unwrap();
+    let stress: Vec<f64> = file.dataset("strain/stress/value").unwrap().read_raw().unwrap();
+    let energy: Vec<f64> =
+        file.dataset("strain/potential_energy/value").unwrap().read_raw().unwrap();
+    assert_eq!((stress[1], energy[1]), (stress[3], energy[3]), "on the way back");
+    assert!(energy[2] != energy[0] && stress[2] != stress[0]);
+}

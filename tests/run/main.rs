@@ -25,6 +25,7 @@ mod replicas;
 mod resume;
 mod settings;
 mod shear;
+mod simple_shear;
 mod strain;
 mod survive;
 mod sweep;

@@ -26,7 +26,7 @@ def frame(state: Any) -> Frame:
     """The particles of any of these as a `Frame`: ASE `Atoms`, MDAnalysis `Universe` (its present frame), frame of GSD or snapshot
     of HOOMD-blue, OVITO `DataCollection`, atooms `System`, a tuple `(box, points)` of freud, `Frame`, `Simulation`.
 
-    Boxes must be orthorhombic and periodic. Those that are centred at the origin (GSD, HOOMD-blue, freud, atooms) are moved so that
+    Boxes must be orthorhombic and periodic; those of GSD, HOOMD-blue, freud and MDAnalysis may have a tilt of x along y. Those that are centred at the origin (GSD, HOOMD-blue, freud, atooms) are moved so that
     they begin there.
 
     >>> import numpy, supercool
@@ -57,7 +57,7 @@ class Bridges:
         """`ase.Atoms`. Species are in `arrays["species"]`; symbols are their names where all are chemical symbols, else H, He, Li, ...
         in their order. Images and diameters are in `arrays`, step and time in `info`. A third edge of two dimensions is 1, and is not
         periodic. Velocities, with masses, are in reduced units, not in those of ASE."""
-        return _module("ase").made(self._frame(), unwrapped)
+        return _module("ase").made(straight(self._frame()), unwrapped)
 
     def to_mdanalysis(self, *, unwrapped: bool = False) -> Any:
         """`MDAnalysis.Universe` in memory: positions (32-bit floats), velocities, dimensions; types and names by species, masses. A
@@ -74,11 +74,11 @@ class Bridges:
 
     def to_ovito(self) -> Any:
         """`ovito.data.DataCollection`, with particle types by name, a simulation cell, images, velocities, masses and radii."""
-        return _module("ovito").made(self._frame())
+        return _module("ovito").made(straight(self._frame()))
 
     def to_atooms(self, *, unwrapped: bool = False) -> Any:
         """`atooms.system.System`: positions in a cell that is centred at the origin."""
-        return _module("atooms").made(self._frame(), unwrapped)
+        return _module("atooms").made(straight(self._frame()), unwrapped)
 
 
 def _module(name):
@@ -105,9 +105,38 @@ def centred(frame: Frame):
     import numpy
 
     images = numpy.zeros(frame.positions.shape, dtype="int32") if frame.images is None else frame.images
-    positions = (frame.positions - 0.5 * frame.box).astype("float32")
+    # In coordinates along the periods.
+    skewed = frame.positions - 0.5 * frame.periods.sum(0)
+    skewed[:, 0] -= slope(frame) * skewed[:, 1]
+    positions = skewed.astype("float32")
     beyond = positions >= (0.5 * frame.box).astype("float32")
-    return numpy.where(beyond, (-0.5 * frame.box).astype("float32"), positions), images + beyond.astype("int32")
+    positions = numpy.where(beyond, (-0.5 * frame.box).astype("float32"), positions)
+    positions[:, 0] += (slope(frame) * positions[:, 1]).astype("float32")
+    return positions, images + beyond.astype("int32")
+
+
+def slope(frame: Frame) -> float:
+    """`dx/dy` of the tilted period, the factor xy of HOOMD-blue."""
+    return float(frame.tilt * frame.box[0] / frame.box[1])
+
+
+def sheared(edges, factors):
+    """Tilt, and the shift (D,) along x of the upper end of the period along y, of a box with the factors xy, xz and yz of HOOMD-blue."""
+    import numpy
+
+    factors = [*(float(factor) for factor in factors), 0.0]
+    if any(factors[1:]):
+        raise ValueError("the box is triclinic: only tilts of x along y are taken")
+    shift = numpy.zeros(len(edges))
+    shift[0] = factors[0] * edges[1]
+    return shift[0] / edges[0], shift
+
+
+def straight(frame: Frame) -> Frame:
+    """A frame of which no tilt is taken."""
+    if frame.tilt:
+        raise ValueError(f"the box has a tilt, {frame.tilt:.6g}, and only boxes without one are taken here")
+    return frame
 
 
 def dimension_of(positions, velocities=None) -> int:

@@ -1,7 +1,7 @@
 """Frames of GSD, and snapshots of HOOMD-blue, which have the same fields. Boxes are centred at the origin."""
 
 from .._frame import Frame
-from . import centred, padded
+from . import centred, padded, sheared, slope
 
 
 def made(frame):
@@ -13,7 +13,7 @@ def made(frame):
     made.configuration.step = frame.step
     made.configuration.dimensions = len(frame.box)
     # In two dimensions the third edge is zero.
-    made.configuration.box = [*padded(frame.box), 0, 0, 0]
+    made.configuration.box = [*padded(frame.box), slope(frame), 0, 0]
     particles = made.particles
     particles.N = len(frame.species)
     particles.types = list(frame.species_names)
@@ -34,19 +34,19 @@ def of(snapshot):
     if configuration.box is None or particles.position is None:
         raise ValueError("this frame has no box or no positions of its own: read it with gsd.hoomd.open, which fills in defaults")
     box = numpy.asarray(configuration.box, dtype=float)
-    if numpy.any(box[3:]):
-        raise ValueError("the box is triclinic: only orthorhombic ones are taken")
     dimension = getattr(configuration, "dimensions", None) or (2 if box[2] == 0 else 3)
     axes = slice(2 if box[2] == 0 else dimension)
     edges = box[:3][axes]
+    tilt, along_x = sheared(edges, box[3:])
 
     def rows(values):
         return None if values is None else numpy.asarray(values)[:, axes]
 
     names = particles.types or ["A"]
     return Frame(
-        positions=rows(particles.position).astype(float) + 0.5 * edges,
+        positions=rows(particles.position).astype(float) + 0.5 * (edges + along_x),
         box=edges,
+        tilt=tilt,
         images=rows(particles.image),
         velocities=rows(particles.velocity),
         species=None if particles.typeid is None else numpy.asarray(particles.typeid),

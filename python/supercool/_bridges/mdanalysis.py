@@ -7,6 +7,7 @@ from . import dimension_of, indexed, padded, placed
 def made(frames, unwrapped):
     import MDAnalysis
     import numpy
+    from MDAnalysis.lib.mdamath import triclinic_box
 
     first = frames[0]
     universe = MDAnalysis.Universe.empty(len(first.species), trajectory=False)
@@ -15,7 +16,7 @@ def made(frames, unwrapped):
     universe.add_TopologyAttr("masses", numpy.ones(len(first.species)) if first.masses is None else first.masses)
     if first.diameters is not None:
         universe.add_TopologyAttr("radii", 0.5 * first.diameters)
-    edges = numpy.array([padded(frame.box, 1.0) for frame in frames])
+    boxes = numpy.array([triclinic_box(*_periods(frame)) for frame in frames])
     given = {} if first.velocities is None else {"velocities": _stacked(frame.velocities for frame in frames)}
     # Of frames that do not follow each other at equal times there is no step of time that is right for all.
     between = numpy.diff([frame.time for frame in frames])
@@ -23,12 +24,22 @@ def made(frames, unwrapped):
     universe.load_new(
         _stacked(placed(frame, unwrapped) for frame in frames),
         order="fac",
-        dimensions=numpy.hstack([edges, numpy.full_like(edges, 90.0)]).astype("float32"),
+        dimensions=boxes.astype("float32"),
         dt=float(between[0]) if even else 1.0,
         **({"time_offset": float(first.time)} if even or len(frames) == 1 else {}),
         **given,
     )
     return universe
+
+
+def _periods(frame):
+    """Three of three components; those that are missing are of an edge of 1."""
+    import numpy
+
+    periods = numpy.eye(3)
+    dimension = len(frame.box)
+    periods[:dimension, :dimension] = frame.periods
+    return periods
 
 
 def _stacked(rows):
@@ -39,19 +50,22 @@ def _stacked(rows):
 
 def of(universe):
     import numpy
+    from MDAnalysis.lib.mdamath import triclinic_vectors
 
     atoms, now = universe.atoms, universe.trajectory.ts
     if now.dimensions is None:
         raise ValueError("this universe has no box: set universe.dimensions")
-    if numpy.abs(now.dimensions[3:] - 90.0).max() > 1e-6:
-        raise ValueError("the box is triclinic: only orthorhombic ones are taken")
+    periods = triclinic_vectors(now.dimensions).astype(float)
+    if numpy.abs(now.dimensions[3:5] - 90.0).max() > 1e-6:
+        raise ValueError("the box is triclinic: only tilts of x along y are taken")
     positions = atoms.positions.astype(float)
     velocities = atoms.velocities.astype(float) if now.has_velocities else None
     axes = slice(dimension_of(positions, velocities))
     named = next((name for name in ("types", "names") if hasattr(atoms, name)), None)
     return Frame(
         positions=positions[:, axes],
-        box=now.dimensions[:3][axes],
+        box=numpy.diagonal(periods)[axes],
+        tilt=0.0 if abs(now.dimensions[5] - 90.0) <= 1e-6 else float(periods[1, 0] / periods[0, 0]),
         velocities=None if velocities is None else velocities[:, axes],
         masses=atoms.masses if hasattr(atoms, "masses") and (atoms.masses > 0).all() else None,
         diameters=2.0 * atoms.radii if hasattr(atoms, "radii") else None,

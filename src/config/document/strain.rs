@@ -49,6 +49,9 @@ pub enum StrainMode {
     /// At constant volume: `L_x exp(e)` and `L_y exp(-e)` at strain `e` (logarithmic); its stress is `s_xx - s_yy`, four times the shear
     /// modulus of an isotropic solid times `e`.
     PureShear,
+    /// The box is tilted, `x = x(0) + e y`, and flipped where the tilt is beyond half of its edge; its stress is `s_xy`. It adds to a tilt
+    /// that the box has.
+    SimpleShear,
     /// The volume is `V exp(-e)`, the density `rho exp(e)`; its stress is the pressure, with `axis` `-s_aa`.
     Compression,
 }

@@ -43,16 +43,16 @@ pub fn check(
 
 /// What the rest of the plan says of boxes with a tilt.
 pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
-    let Some(first) = plan.stages.iter().position(|stage| stage.shear.is_some()) else { return };
-    for (number, stage) in plan.stages.iter().enumerate().skip(first) {
+    for number in plan.tilted_stages() {
         let typed = &document.stage[number];
-        if let Some(what) = stage.needs_straight_box() {
+        if let Some(what) = plan.stages[number].needs_straight_box() {
             let message = format!("the box is tilted, and {what} is not made for it");
             let help =
                 "observe thermodynamics and a trajectory here, and the rest before the shear";
             checker.reject(&typed.span, message, help);
         }
     }
+    let Some(first) = plan.stages.iter().position(|stage| stage.shear.is_some()) else { return };
     let Some(typed) = &document.stage[first].shear else { return };
     let span = &typed.span;
     if plan.integrity.is_some() {

@@ -3,14 +3,17 @@ use std::ops::Range;
 
 use super::checker::Checker;
 use super::inherent;
-use super::stage_checks::{MAXIMUM_STEPS, StageChecks};
+use super::stage_checks::{MAXIMUM_STEPS, StageChecks, rounded_down};
 use crate::config::document::{
     self, Document, Number, NumberOrList, Observe, Stage, Strain, StrainAxis, Table, Written,
 };
+use crate::engine::skin;
 use crate::plan::{InherentStructuresPlan, Plan, StrainMode, StrainPlan};
 
 /// Strain at once that pairs at contact bear.
 const LARGEST_STEP: f64 = 0.01;
+/// Of the tilt in a step: far below the half of an edge that flips the box.
+const LARGEST_TILT: f64 = 0.25;
 /// Beyond, a box is no box any more.
 const LARGEST_STRAIN: f64 = 2.0;
 /// A strain is a multiple of the step if the ratio is so close to a whole number.
@@ -81,11 +84,12 @@ fn mode(
     let Some(axis) = &document.axis else {
         return Some(match document.mode.value {
             document::StrainMode::PureShear => StrainMode::PureShear,
+            document::StrainMode::SimpleShear => StrainMode::SimpleShear,
             document::StrainMode::Compression => StrainMode::Compression,
         });
     };
     if document.mode.value != document::StrainMode::Compression {
-        let help = "leave it out: pure shear is of the edges along x and y";
+        let help = "leave it out: shears are in the plane of x and y";
         checker.reject(&axis.span, "belongs to mode = \"compression\"", help);
         return None;
     }
@@ -232,6 +236,17 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
                 "the box is then too small: half its shortest edge, {half:.4}, is below the cutoff"
             );
             checker.reject(&typed.to.span, message, format!("half an edge of at least {reach:.4}"));
+        }
+        let [x, y, _] = reference.padded_edges();
+        let at_once = strain.step * y / x;
+        if strain.mode == StrainMode::SimpleShear && at_once > LARGEST_TILT {
+            let message = format!("tilts the box by {at_once:.3} of its edge along x at once");
+            let help = format!("at most {}", rounded_down(LARGEST_TILT * x / y));
+            checker.reject(&typed.step.span, message, help);
+        }
+        let of_descents = plan.reach(skin::of_descents(&plan.at_stage(number)));
+        if let Some(narrow) = plan.narrow_for_strain(number, of_descents) {
+            checker.reject(&typed.span, narrow.message(), narrow.help());
         }
         if plan.integrity.is_some() {
             let help = "leave out [integrity], or make the strain a run of its own";

@@ -54,14 +54,22 @@ impl Minimum {
         }
     }
 
-    /// The configuration in which particles have the same places as fractions of the edges of another box.
+    /// The configuration in which particles have the same places as fractions of the periods of another box, taken along by its
+    /// strain: where that has flipped the box, images count its new periods.
     pub fn in_box(&self, simulation_box: &SimulationBox, step: u64) -> Snapshot {
         let mut snapshot = self.snapshot(step);
         let (old, new) = (self.simulation_box.padded_edges(), simulation_box.padded_edges());
-        for position in &mut snapshot.position {
+        let change = simulation_box.tilt() - self.simulation_box.tilt();
+        let sheared = SimulationBox::nearest_tilt(change);
+        let flips = (sheared - change) as i32;
+        for (position, image) in snapshot.position.iter_mut().zip(&mut snapshot.image) {
             for axis in 0..simulation_box.dimension() {
                 position[axis] *= new[axis] / old[axis];
             }
+            if sheared != 0.0 {
+                position[0] += sheared * new[0] * (position[1] / new[1]);
+            }
+            image[0] += flips * image[1];
         }
         snapshot
     }
@@ -99,9 +107,7 @@ impl Minimum {
     }
 
     fn unwrapped(&self, id: usize) -> [f64; 3] {
-        let edges = self.simulation_box.padded_edges();
-        let (position, image) = (&self.position[id], &self.image[id]);
-        [0, 1, 2].map(|axis| position[axis] + f64::from(image[axis]) * edges[axis])
+        self.simulation_box.unwrapped(self.position[id], self.image[id])
     }
 
     /// As a state of this precision.
@@ -207,5 +213,22 @@ mod tests {
             whole.image.clone(),
         );
         assert_eq!(made.unwrap(), whole);
+    }
+
+    #[test]
+    fn a_flip_of_the_box_moves_nobody_from_where_the_strain_takes_it() {
+        let mut before = minimum(vec![[0.5, 1.0, 2.0], [3.0, 2.0, 1.0]]);
+        before.image = vec![[1, 3, -1], [0, -2, 5]];
+        before.simulation_box = before.simulation_box.with_tilt(0.4375);
+        let after = before.simulation_box.with_tilt(-0.4375);
+        let sheared = before.in_box(&after, 0);
+        for id in 0..2 {
+            let [x, y, z] = before.unwrapped(id);
+            assert_eq!(sheared.unwrapped(id, &after), [x + 0.125 * y, y, z]);
+        }
+        let back = Minimum { simulation_box: after, ..before.clone() };
+        let back = Minimum { position: sheared.position, image: sheared.image, ..back };
+        let back = back.in_box(&before.simulation_box, 0);
+        assert_eq!((back.position, back.image), (before.position, before.image));
     }
 }

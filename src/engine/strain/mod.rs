@@ -1,8 +1,8 @@
 //! Athermal quasi-static strain: systems whose steps are steps of strain.
 //!
-//! A step changes the edges of the box and takes all particles along, at the same fractions of the edges, and then brings them to
+//! A step changes the edges of the box or its tilt and takes all particles along, at the same fractions of its periods, and then brings them to
 //! the minimum of the potential energy by FIRE, in 64-bit floats ([`crate::engine::minimizer`]). Strains are whole multiples of
-//! a step and edges are functions of the strain alone, so that boxes have the same bits whenever a strain is met again.
+//! a step and boxes are functions of the strain alone, so that they have the same bits whenever a strain is met again.
 //!
 //! A *plastic event* is a step after which `u' - u < V s de / N - threshold`, `u` being the energy per particle and `s` the
 //! stress of the strain ([`StrainMode::stress`](crate::plan::StrainMode::stress)) before it. On request such a step is taken back
@@ -20,6 +20,7 @@ mod system;
 use self::course::Course;
 use self::minimum::Minimum;
 use self::system::{Protocol, System};
+use super::minimizer::on_gpus;
 use super::minimizers::of_system;
 use super::report::{EngineReport, Execution};
 use super::{
@@ -115,7 +116,8 @@ impl StrainedSystems {
         let of_stage = &plan.stages[stage];
         let strain = of_stage.strain.clone().expect("a stage of strain");
         let mut plan_of_descents = plan.clone();
-        if plan.run.precision == Precision::FixedPoint {
+        let may_tilt = strain.may_tilt(&plan.system.simulation_box);
+        if plan.run.precision == Precision::FixedPoint || !on_gpus(may_tilt) {
             // As at the start of a stage: the same bits whatever engine the run has.
             plan_of_descents.run.engine = EngineChoice::Cpu;
         }

@@ -64,6 +64,14 @@ impl System {
         let in_box = |at: f64| strain.mode.box_at(&reference, at);
         let Snapshot { position, image, diameter, .. } = state.to_snapshot(&plan.system.species);
         let count = position.len();
+        // A state has skewed coordinates, of which places come out rounded.
+        let (position, image) = match array("position") {
+            Some(exact) => (exact.as_chunks::<3>().0.to_vec(), integers(array("image")?)),
+            None => (position, image),
+        };
+        if [position.len(), image.len()] != [count; 2] {
+            return None;
+        }
         let present = Minimum::of_numbers(array("present")?, in_box, position, image)?;
         let mut branch = Branch::new(most);
         let (multiples, numbers) = (array("multiples")?, array("numbers")?);
@@ -72,8 +80,7 @@ impl System {
         for (at, multiple) in multiples.iter().enumerate() {
             let particles = 3 * count * at..3 * count * (at + 1);
             let position = positions.get(particles.clone())?.as_chunks::<3>().0.to_vec();
-            let image = images.get(particles)?.as_chunks::<3>().0;
-            let image = image.iter().map(|image| image.map(|number| number as i32)).collect();
+            let image = integers(images.get(particles)?);
             let numbers = numbers.get(width * at..width * (at + 1))?;
             let minimum = Minimum::of_numbers(numbers, in_box, position, image)?;
             branch.insert(*multiple as i64, Arc::new(minimum));
@@ -89,17 +96,22 @@ impl System {
             multiples.push(multiple as f64);
             numbers.extend(minimum.numbers());
             positions.extend_from_slice(minimum.position.as_flattened());
-            images.extend(minimum.image.as_flattened().iter().map(|&image| f64::from(image)));
+            images.extend(floats(&minimum.image));
         }
         let present = self.present.numbers().to_vec();
-        let named = [
+        let mut named = Vec::new();
+        if self.simulation_box().is_tilted() {
+            named.push(("position", self.present.position.as_flattened().to_vec()));
+            named.push(("image", floats(&self.present.image).collect()));
+        }
+        named.extend([
             ("present", present),
             ("multiples", multiples),
             ("numbers", numbers),
             ("positions", positions),
             ("images", images),
-        ];
-        named.into_iter().map(|(name, values)| (name.to_owned(), values)).collect()
+        ]);
+        named.into_iter().map(|(name, values): (&str, _)| (name.to_owned(), values)).collect()
     }
 
     pub fn snapshot(&self, step: u64) -> Snapshot {
@@ -179,4 +191,13 @@ impl System {
     pub fn simulation_box(&self) -> SimulationBox {
         self.present.simulation_box
     }
+}
+
+fn floats(images: &[[i32; 3]]) -> impl Iterator<Item = f64> + '_ {
+    images.as_flattened().iter().map(|&image| f64::from(image))
+}
+
+fn integers(numbers: &[f64]) -> Vec<[i32; 3]> {
+    let images = numbers.as_chunks::<3>().0;
+    images.iter().map(|image| image.map(|number| number as i32)).collect()
 }

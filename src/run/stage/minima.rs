@@ -21,6 +21,11 @@ impl Searches {
         })
     }
 
+    /// In another box from now on.
+    pub fn set_box(&mut self, simulation_box: SimulationBox) {
+        self.simulation_box = simulation_box;
+    }
+
     /// They end when this says so.
     pub fn cancel_when(&mut self, cancel: CancelToken) {
         self.minimizers.cancel_when(cancel);
