@@ -129,9 +129,13 @@ impl Plan {
         self.stages.iter().any(|stage| stage.shear.is_some())
     }
 
-    /// Whether the box of a run has a tilt at some time.
+    /// Whether particles move in a box with a tilt at some time.
     pub fn may_tilt(&self) -> bool {
-        self.shears() || self.system.simulation_box.is_tilted()
+        let moves = |number: usize| {
+            let stage = &self.stages[number];
+            stage.strain.is_none() && stage.steps > 0
+        };
+        self.system.simulation_box.is_tilted() || self.tilted_stages().into_iter().any(moves)
     }
 
     /// How far neighbor lists of this skin reach: the largest cutoff and the skin.
