@@ -131,6 +131,7 @@ fn row(step: u64) -> ThermodynamicsRow {
         density: 0.8 + x / 23.0,
         enthalpy: x / 29.0,
         edges: [x + 1.0, x + 2.0, x + 3.0],
+        shear_strain: 0.0,
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::analyze::{self, Row};
 use crate::fit::Estimate;
+use crate::flow::Flow;
 use crate::format::{Format, format_of};
 use crate::numbers::{named, short, with_error};
 use crate::overview::{Overview, SeriesOverview};
@@ -49,6 +50,7 @@ pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<Strin
     text += &thermodynamics(&overview.series);
     text += &ramp(file).unwrap_or_default();
     text += &response_functions(file)?;
+    text += &flow(file)?;
     text += &functions("Time correlations", &overview.dynamics);
     text += &aging::text(&overview.aging);
     text += &functions("Structure", &overview.structure);
@@ -214,6 +216,25 @@ fn response_functions(file: &ResultsFile) -> Result<String> {
     for (name, value) in
         [("c_p / N", of.heat_capacity), ("kappa_T", of.compressibility), ("alpha_p", of.expansion)]
     {
+        let _ = writeln!(text, "  {name:<10} {:>20}", number(value));
+    }
+    Ok(text)
+}
+
+/// Of a stage under steady shear.
+fn flow(file: &ResultsFile) -> Result<String> {
+    let Some(of) = Flow::of(file)? else { return Ok(String::new()) };
+    let number = |of: Estimate| match of.error.is_nan() {
+        true => format!("{} (no error)", short(of.value)),
+        false => estimate(of),
+    };
+    let mut text = format!(
+        "\nShear at rate {}, strain {}{}\n",
+        of.rate,
+        short(of.strain),
+        if of.is_drifting { ": NOT STEADY, stresses of the halves differ" } else { "" }
+    );
+    for (name, value) in [("s_xy", of.stress), ("viscosity", of.viscosity)] {
         let _ = writeln!(text, "  {name:<10} {:>20}", number(value));
     }
     Ok(text)

@@ -21,6 +21,7 @@ mod error;
 mod exchange;
 pub mod export;
 pub mod fit;
+pub mod flow;
 mod format;
 mod global_heap;
 mod hdf5_file;

@@ -28,6 +28,10 @@ described! {
         Enthalpy: Descriptor::scalar("enthalpy", "enthalpy / N").unit("epsilon");
         /// Edges of the box, where it changes.
         BoxEdges: Descriptor::scalar("box_edges", "").unit("sigma").without_figure();
+        /// Strain of a flow since the start of its stage.
+        ShearStrain: Descriptor::scalar("shear_strain", "").unit("").without_figure();
+        /// Stress `s_xy` in a flow.
+        ShearStress: Descriptor::scalar("shear_stress", "shear stress s_xy").units(STRESS);
         /// Virial, `sum_pairs r . F`, per particle.
         Virial: Descriptor::scalar("virial", "").unit("epsilon").without_figure();
         /// Ratio of squared force and Laplacian in one configuration. Means are made of these two, not of it.

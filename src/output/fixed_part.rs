@@ -27,7 +27,7 @@ pub(super) fn write_fixed_part(file: &File, run: &RunDescription) -> hdf5::Resul
     h5md::number_attribute(&observables, "dimension", simulation_box.dimension() as i32)?;
     h5md::write_scalar(&observables, "particle_number", &(particle_count as i64))?;
     // Where the box changes it is a time series.
-    if BoxOf::run(run) == BoxOf::Constant {
+    if BoxOf::run(run).has_constant_edges() {
         let density = particle_count as f64 / simulation_box.volume();
         let density = h5md::write_scalar(&observables, "density", &density)?;
         h5md::string_attribute(&density, "unit", &format!("sigma-{}", simulation_box.dimension()))?;

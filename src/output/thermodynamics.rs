@@ -37,6 +37,8 @@ pub struct ThermodynamicsRow {
     /// `internal_energy + P_0 V / N` with the pressure `P_0` of the barostat, if there is one.
     pub enthalpy: f64,
     pub edges: [f64; 3],
+    /// Of a flow, since the start of the stage.
+    pub shear_strain: f64,
 }
 
 /// What of a stage decides which observables it has.
@@ -44,6 +46,8 @@ pub struct ThermodynamicsRow {
 pub enum BoxOf {
     /// One box.
     Constant,
+    /// Sheared steadily, with the same edges.
+    Sheared,
     /// Other edges in the course of the stage.
     Changing,
     /// The same by a barostat.
@@ -62,9 +66,16 @@ impl BoxOf {
             BoxOf::Barostat
         } else if stage.rescale.is_some() || stage.strain.is_some() {
             BoxOf::Changing
+        } else if stage.shear.is_some() {
+            BoxOf::Sheared
         } else {
             BoxOf::Constant
         }
+    }
+
+    /// Whether edges stay as they are.
+    pub(super) fn has_constant_edges(self) -> bool {
+        matches!(self, BoxOf::Constant | BoxOf::Sheared)
     }
 }
 
@@ -77,7 +88,7 @@ struct Observable {
 }
 
 /// Names after the H5MD module "thermodynamics", then ours.
-const OBSERVABLES: [Observable; 13] = [
+const OBSERVABLES: [Observable; 15] = [
     Observable {
         of: TimeSeries::PotentialEnergy,
         rank: 0,
@@ -129,12 +140,23 @@ const OBSERVABLES: [Observable; 13] = [
         rank: 1,
         values: |row, dimension, out| out.extend(&row.edges[..dimension]),
     },
+    Observable {
+        of: TimeSeries::ShearStrain,
+        rank: 0,
+        values: |row, _, out| out.push(row.shear_strain),
+    },
+    Observable {
+        of: TimeSeries::ShearStress,
+        rank: 0,
+        values: |row, _, out| out.push(row.stress[0][1]),
+    },
 ];
 
 /// Those that a stage has.
 fn observables(of: BoxOf) -> impl Iterator<Item = &'static Observable> {
     OBSERVABLES.iter().filter(move |observable| match observable.of {
-        TimeSeries::Density | TimeSeries::BoxEdges => of != BoxOf::Constant,
+        TimeSeries::Density | TimeSeries::BoxEdges => !of.has_constant_edges(),
+        TimeSeries::ShearStrain | TimeSeries::ShearStress => of == BoxOf::Sheared,
         TimeSeries::Enthalpy => of == BoxOf::Barostat,
         _ => true,
     })
@@ -192,8 +214,8 @@ pub(super) fn describe_temperatures(file: &File, degrees_of_freedom: Option<u64>
 
 /// Bytes by which the file grows at most when `rows` rows are written.
 pub(super) fn growth(rows: usize, systems: Option<&Systems>) -> u64 {
-    // Ten numbers, two vectors, a matrix of each system.
-    const NUMBERS: usize = 10 + 2 * 3 + 9;
+    // Twelve numbers, two vectors, a matrix of each system.
+    const NUMBERS: usize = 12 + 2 * 3 + 9;
     let row_bytes = 8 * (2 + NUMBERS * numbers_of_each(systems));
     (row_bytes * (rows + CHUNK_ROWS).next_multiple_of(CHUNK_ROWS)) as u64
 }

@@ -348,6 +348,7 @@ impl StageOutput {
             density: row.density(),
             enthalpy: self.enthalpy(row),
             edges: row.simulation_box.padded_edges(),
+            shear_strain: self.shear_strain(row),
         });
         self.files.append_thermodynamics(&of_systems.collect::<Vec<_>>(), &row.replicas)?;
         Ok(())
@@ -356,6 +357,13 @@ impl StageOutput {
     /// The box of the frames that come.
     pub fn set_box(&mut self, simulation_box: &SimulationBox) {
         self.files.set_box(simulation_box);
+    }
+
+    /// Of a flow, since the start of the stage.
+    fn shear_strain(&self, row: &Thermodynamics) -> f64 {
+        let Some(shear) = self.plan.shear else { return 0.0 };
+        let steps = row.step - self.first_step;
+        shear.strain_after(&row.simulation_box, self.timestep, steps)
     }
 
     /// Per particle, with the pressure of the barostat.

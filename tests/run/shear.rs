@@ -65,6 +65,11 @@ fn frames_hold_the_tilt_and_are_starts() {
             (0..3).for_each(|k| assert!((a[k] - b[k] - offset[k]).abs() < 1e-4));
         }
     }
+    let [strain, stress] = ["shear_strain", "shear_stress"].map(|name| job.series("flow", name));
+    assert_eq!([strain.len(), stress.len()], [21; 2]);
+    assert!(
+        strain.iter().enumerate().all(|(row, found)| (found - 0.08 * row as f64).abs() < 1e-14)
+    );
     // The box stays as it is after the flow; the last frame of one stage is the first of the next.
     let after = frames(&job, "out/after.h5md");
     assert_eq!([after[0].tilt, after[2].tilt], [expected[4]; 2]);
