@@ -44,7 +44,7 @@ pub fn room(plan: &Plan) -> f64 {
 /// What any tilt leaves of this box.
 fn room_in(simulation_box: &SimulationBox, plan: &Plan) -> f64 {
     let reach = largest_reach(simulation_box);
-    (reach * (1.0 - 1e-9) - plan.potential.largest_cutoff()).max(NARROWEST)
+    (reach - plan.potential.largest_cutoff()).max(NARROWEST)
 }
 
 /// Of the CPU, with any number of ranks.
