@@ -179,8 +179,8 @@ static __device__ __noinline__ Findings drift_of_block(const Own own, Site *site
 }
 #endif
 
-// Takes the flow of a launch; `restores`: its lists are to be made of the sites of a checkpoint's. The others of the block see it
-// after its next barrier.
+// Takes the flow of a launch, and the box of a checkpoint's lists where these are made first. The others of the block see it after
+// its next barrier.
 INLINE void enter_flow(const Launch &launch) {
 #if TILTED
     if (threadIdx.x != 0) return;

@@ -35,10 +35,9 @@ struct Flow {
         double end = add(tilt, mul(4.0, quarter));
         next_slope = Policy::slope(end, system.aspect);
         turns = end > 0.5 ? 1 : end < -0.5 ? -1 : 0;
-        // `NeighborLists::limit2_in_flow`.
-        double half = mul(0.5, magnitude(mul(sub(end, made_at), system.aspect)));
-        double shortening = sub(add(1.0, half), square_root(add(1.0, mul(half, half))));
-        double limit = sub(square_root(system.limit2), mul(shortening, system.limit_of_reach));
+        // As `NeighborLists::limit2_in_flow`, with half of the shear since lists were made, the most that it shortens distances by.
+        double shortening = mul(0.5, magnitude(mul(sub(end, made_at), system.aspect)));
+        double limit = sub(system.limit, mul(shortening, system.limit_of_reach));
         next_limit2 = limit > 0.0 ? (Real)mul(limit, limit) : Real(-1);
     }
     INLINE void note_lists() {
