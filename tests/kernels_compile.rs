@@ -283,24 +283,26 @@ fn force_kernels_spill_no_more_than_is_known() {
     assert!(spilling.is_empty(), "spills:\n{}", spilling.join("\n"));
 }
 
-/// Kernels of boxes with a tilt: more lives through the pair loop.
+/// More lives through the pair loop.
 #[test]
-fn kernels_of_tilted_boxes_compile_and_spill_little() {
+fn kernels_of_tilted_boxes_compile_without_spills() {
     if !nvrtc_is_there() {
         return;
     }
     let mut cases = Vec::new();
-    for (number, precision) in Precision::ALL.into_iter().enumerate() {
-        let mut plan = plan(precision, 3 - number % 2, PairPotential::LennardJones, SMOOTH);
-        if number != 0 {
+    for (precision, dimension, architecture) in
+        [(Precision::FixedPoint, 3, 90), (Precision::DoubleSingle, 2, 80)]
+    {
+        let mut plan = plan(precision, dimension, PairPotential::LennardJones, SMOOTH);
+        if dimension == 2 {
             plan = large(plan);
         }
         let simulation_box = &mut plan.system.simulation_box;
         *simulation_box = simulation_box.with_tilt(0.3);
         let program = program(&plan);
         assert!(program.macros.contains(&("TILTED".to_owned(), "1".to_owned())));
-        let architecture = Architecture::Machine([80, 90, 100][number % 3]);
-        cases.push((format!("{}, {architecture}", precision.name()), program, architecture));
+        let name = format!("{}, sm_{architecture}", precision.name());
+        cases.push((name, program, Architecture::Machine(architecture)));
     }
     for (name, resources) in compile_all(cases) {
         for kernel in FORCE_KERNELS {
@@ -309,8 +311,7 @@ fn kernels_of_tilted_boxes_compile_and_spill_little() {
                 "{name}: {kernel}: {} bytes beside {} registers",
                 found.spills, found.registers
             );
-            let allowed = if name.starts_with("double,") { 700 } else { 256 };
-            assert!(found.spills <= allowed, "{name}: {found:?}");
+            assert_eq!(found.spills, 0, "{name}: {found:?}");
         }
     }
 }
