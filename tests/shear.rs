@@ -43,6 +43,18 @@ fn melt(plan: &Plan) -> ExactState {
     engine.export().unwrap()
 }
 
+/// A liquid after steps in a flow, without a break and with a restart on the way.
+fn restarted(plan: &Plan, start: &ExactState, kind: Option<Thermostat>) -> [Box<dyn Engine>; 2] {
+    let stage = flow(2.0, kind, start.step);
+    let mut whole = sheared(plan, start, &stage);
+    whole.advance(37).unwrap();
+    let middle = whole.export().unwrap();
+    whole.advance(60).unwrap();
+    let mut again = sheared(plan, &middle, &stage);
+    again.advance(60).unwrap();
+    [whole, again]
+}
+
 /// Totals of the velocities along each axis, in units of the last digit.
 fn momentum(state: &ExactState) -> [i128; 3] {
     let mut sum = [0; 3];
@@ -106,13 +118,7 @@ fn a_restart_in_a_flow_has_the_same_bits() {
         let plan = kob_andersen(3, 1000, precision);
         let start = melt(&plan);
         for kind in THERMOSTATS {
-            let stage = flow(2.0, kind, start.step);
-            let mut whole = sheared(&plan, &start, &stage);
-            whole.advance(37).unwrap();
-            let middle = whole.export().unwrap();
-            whole.advance(60).unwrap();
-            let mut again = sheared(&plan, &middle, &stage);
-            again.advance(60).unwrap();
+            let [whole, again] = restarted(&plan, &start, kind);
             let (whole, again) = (whole.export().unwrap(), again.export().unwrap());
             assert_eq!(whole, again, "{precision:?}, {kind:?}");
         }
@@ -231,13 +237,7 @@ fn a_restart_in_a_flow_on_a_gpu_has_the_same_bits() {
         plan.run.engine = EngineChoice::Cuda;
         let start = melt(&plan);
         for kind in THERMOSTATS {
-            let stage = flow(2.0, kind, start.step);
-            let mut whole = sheared(&plan, &start, &stage);
-            whole.advance(37).unwrap();
-            let middle = whole.export().unwrap();
-            whole.advance(60).unwrap();
-            let mut again = sheared(&plan, &middle, &stage);
-            again.advance(60).unwrap();
+            let [whole, again] = restarted(&plan, &start, kind);
             let (whole_state, again_state) = (whole.export().unwrap(), again.export().unwrap());
             assert_eq!(whole_state.hash(), again_state.hash(), "{precision:?}, {kind:?}");
             assert_eq!(whole_state.simulation_box, again_state.simulation_box);

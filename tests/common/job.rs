@@ -132,7 +132,6 @@ impl Job {
         supercool_analysis::results::ResultsFile::open(&path).unwrap()
     }
 
-    /// Samples of one observable under `/observables`.
     /// Runs it with stops: one before its first step, and this number of them after this time each.
     pub fn runs_in_parts(&self, stops: usize, walltime: &str) {
         let stopped = self.execute(&["run", "job.toml", "--quiet", "--max-walltime", "0s"]);
@@ -143,6 +142,25 @@ impl Job {
         self.succeeds(&["resume", "out", "--quiet"]);
     }
 
+    /// Runs it with stops: one before its first step, and then by turns asked to leave, and killed, after ever longer times.
+    pub fn runs_with_stops_and_kills(&self) {
+        let stopped = self.execute(&["run", "job.toml", "--max-walltime", "0s"]);
+        assert_eq!(stopped.code, Some(75), "{stopped:?}");
+        for turn in 0..12_u64 {
+            match turn % 3 {
+                2 => {
+                    let mut process = self.start(&["resume", "out"]);
+                    std::thread::sleep(Duration::from_millis(20 * turn));
+                    let _ = process.kill();
+                    Ended::of(process);
+                }
+                _ => drop(self.execute(&["resume", "out", "--max-walltime", "0.05s"])),
+            }
+        }
+        self.succeeds(&["resume", "out"]);
+    }
+
+    /// Samples of one observable under `/observables`.
     pub fn series(&self, stage: &str, name: &str) -> Vec<f64> {
         let all = self.results(stage).observables().unwrap();
         all.into_iter().find(|series| series.name == name).unwrap().value

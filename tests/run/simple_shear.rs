@@ -6,7 +6,7 @@ use supercool::system::SimulationBox;
 use supercool_analysis::Frame;
 
 use crate::common::contents::assert_same_numbers;
-use crate::common::job::{Ended, Job, kob_andersen};
+use crate::common::job::{Job, kob_andersen};
 use crate::common::python::check_with_python;
 
 /// A flow tilts the box by two fifths; the strain goes through the flip and back through plastic events.
@@ -104,20 +104,7 @@ fn a_simple_shear_that_is_stopped_and_resumed_has_the_bits_of_one_that_is_not() 
     let whole = Job::new(&toml(""));
     whole.succeeds(&["run", "job.toml"]);
     let job = Job::new(&toml("\n[checkpoint]\nminutes = 0.0005\n"));
-    let stopped = job.execute(&["run", "job.toml", "--max-walltime", "0s"]);
-    assert_eq!(stopped.code, Some(75), "{stopped:?}");
-    for turn in 0..12_u64 {
-        match turn % 3 {
-            2 => {
-                let mut process = job.start(&["resume", "out"]);
-                std::thread::sleep(std::time::Duration::from_millis(20 * turn));
-                let _ = process.kill();
-                Ended::of(process);
-            }
-            _ => drop(job.execute(&["resume", "out", "--max-walltime", "0.05s"])),
-        }
-    }
-    job.succeeds(&["resume", "out"]);
+    job.runs_with_stops_and_kills();
     assert_same(&whole, &job);
 }
 

@@ -2,7 +2,7 @@
 use supercool::output::{Checkpoint, checkpoints_in, state_from_checkpoint};
 
 use crate::common::contents::numbers;
-use crate::common::job::{Ended, Job, kob_andersen};
+use crate::common::job::{Job, kob_andersen};
 
 /// A few particles, strained there and back through plastic events.
 fn toml(rest: &str) -> String {
@@ -87,21 +87,7 @@ fn a_strain_that_is_stopped_and_resumed_has_the_bits_of_one_that_is_not() {
     let whole = Job::new(&toml(""));
     whole.succeeds(&["run", "job.toml"]);
     let job = Job::new(&toml("\n[checkpoint]\nminutes = 0.0005\n"));
-    let stopped = job.execute(&["run", "job.toml", "--max-walltime", "0s"]);
-    assert_eq!(stopped.code, Some(75), "{stopped:?}");
-    // By turns asked to leave, and killed: in the melt, and within the strain.
-    for turn in 0..12_u64 {
-        match turn % 3 {
-            2 => {
-                let mut process = job.start(&["resume", "out"]);
-                std::thread::sleep(std::time::Duration::from_millis(20 * turn));
-                let _ = process.kill();
-                Ended::of(process);
-            }
-            _ => drop(job.execute(&["resume", "out", "--max-walltime", "0.05s"])),
-        }
-    }
-    job.succeeds(&["resume", "out"]);
+    job.runs_with_stops_and_kills();
     assert_same(&whole, &job);
 }
 
