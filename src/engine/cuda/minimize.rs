@@ -187,6 +187,10 @@ impl Minimizer for CudaMinimizer {
         if self.descent.plan.system.simulation_box == simulation_box {
             return Ok(());
         }
+        assert!(
+            !simulation_box.is_tilted(),
+            "descents in tilted boxes take place on the processor"
+        );
         self.descent.plan.system.simulation_box = simulation_box;
         match &mut self.on_gpu {
             Some(on_gpu) => on_gpu.set_box(&self.descent.plan),

@@ -159,6 +159,10 @@ impl Start {
         snapshot: &Snapshot,
         simulation_box: SimulationBox,
     ) -> Result<Self, EngineError> {
+        assert!(
+            !simulation_box.is_tilted(),
+            "descents in tilted boxes take place on the processor"
+        );
         let plan = &descent.plan;
         let policy = Double::new(&simulation_box, plan.run.timestep, &plan.system.species);
         let (mut position, mut image) = (snapshot.position.clone(), snapshot.image.clone());
