@@ -1,7 +1,7 @@
 //! The viscosity of a stage under steady shear.
 //!
-//! `eta = <s_xy> / rate`. A steady flow has forgotten where it began after a strain of about one, so that the error counts what is
-//! correlated over such strains by blocks of samples; means of the first and last half that differ say that the flow is not steady.
+//! `eta = <s_xy> / rate`, with errors by blocks of samples. A flow forgets where it began within a strain of about one; means of
+//! the first and last half that differ say that it has not.
 use crate::Result;
 use crate::fit::Estimate;
 use crate::results::{ResultsFile, TimeSeries};
