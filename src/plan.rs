@@ -10,6 +10,7 @@ mod observe;
 mod propensity;
 mod shear;
 mod strain;
+mod thermostat;
 
 use std::path::PathBuf;
 
@@ -22,8 +23,9 @@ pub use self::diameters::{DiameterDistribution, DiameterPlan, DiameterSampling};
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
 pub use self::observe::ObservePlan;
 pub use self::propensity::{PropensityObservable, PropensityPlan, States};
-pub use self::shear::{BoxCourse, ShearPlan};
+pub use self::shear::{BoxCourse, ShearPlan, TiltGrowth};
 pub use self::strain::{StrainMode, StrainPlan};
+pub use self::thermostat::{Ramp, Thermostat, ThermostatPlan};
 
 use crate::observable::dynamics::blocking::Blocks;
 use crate::potential::PotentialPlan;
@@ -75,10 +77,17 @@ impl Plan {
         all.iter().any(Option::is_some).then_some(all)
     }
 
+    /// How long particles fly in a step of a stage.
+    pub fn flight_of(&self, stage: usize) -> f64 {
+        let timestep = self.timestep_of(stage);
+        self.stages[stage].flight(timestep).unwrap_or(timestep)
+    }
+
     /// The plan as the engine of a stage sees it: with the stage's timestep in `run`, and the box in which the stage begins.
     pub fn at_stage(&self, stage: usize) -> Plan {
         let mut plan = self.clone();
         plan.run.timestep = self.timestep_of(stage);
+        plan.run.flight = self.stages[stage].flight(plan.run.timestep);
         let simulation_box = &mut plan.system.simulation_box;
         for number in 0..stage {
             *simulation_box = self.box_after_stage(number, simulation_box);
@@ -228,6 +237,9 @@ pub struct RunPlan {
     pub engine: EngineChoice,
     pub precision: Precision,
     pub timestep: f64,
+    /// How long particles fly in a step, where that is not the timestep: in a stage of Brownian dynamics ([`Plan::at_stage`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flight: Option<f64>,
     /// Threads of the CPU engine; `None`: all cores.
     pub threads: Option<usize>,
     /// Width added to every cutoff in the neighbor lists; `None`: the engine's choice.
@@ -337,7 +349,7 @@ pub struct StagePlan {
     /// The stage strains the box and finds minima, and takes no steps in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strain: Option<StrainPlan>,
-    /// The box is sheared at a constant rate.
+    /// The box is sheared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shear: Option<ShearPlan>,
     /// `None`: microcanonical.
@@ -444,7 +456,20 @@ impl RescalePlan {
     }
 }
 
+impl RunPlan {
+    /// How long particles fly in a step.
+    pub fn flight(&self) -> f64 {
+        self.flight.unwrap_or(self.timestep)
+    }
+}
+
 impl StagePlan {
+    /// How long particles fly in a step, where that is not the timestep.
+    pub fn flight(&self, timestep: f64) -> Option<f64> {
+        let flight = self.thermostat?.kind.flight(timestep);
+        (flight != timestep).then_some(flight)
+    }
+
     /// The classes by diameter of its observables: all that have classes have the same.
     pub fn diameter_classes(&self) -> Option<&DiameterClassesPlan> {
         self.correlations.iter().find_map(|plan| plan.diameter_classes.as_ref())
@@ -478,46 +503,6 @@ pub enum TotalEnergy {
     Value(f64),
     /// Mean of the total energy per particle over the thermodynamic samples of an earlier stage.
     MeanOf(String),
-}
-
-/// A temperature or pressure, constant (`from == to`) or ramped linearly in the step over the stage.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ramp {
-    pub from: f64,
-    pub to: f64,
-}
-
-impl Ramp {
-    /// Its value after `step` of `steps` steps of the stage.
-    pub fn at(&self, step: u64, steps: u64) -> f64 {
-        if self.from == self.to {
-            return self.from;
-        }
-        self.from + (self.to - self.from) * (step as f64 / steps as f64)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ThermostatPlan {
-    #[serde(flatten)]
-    pub kind: Thermostat,
-    pub temperature: Ramp,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Thermostat {
-    /// New Boltzmann velocities for all particles every `1 / (rate * timestep)` steps; with
-    /// `exact`, rescaled to exactly the thermostat's temperature (Colberg & Hoefling 2011, section 2.3).
-    Andersen { rate: f64, exact: bool },
-    /// Nose-Hoover chain; `period` is the period of the thermostat's oscillation.
-    NoseHoover { period: f64, chain_length: usize },
-    /// Stochastic velocity rescaling (Bussi, Donadio & Parrinello 2007) with relaxation time `time`.
-    Bussi { time: f64 },
-    /// Velocities are scaled in each step so that the kinetic energy stays what it is at the temperature.
-    Isokinetic,
-    /// Langevin dynamics with friction coefficient `friction` (inverse time).
-    Langevin { friction: f64 },
 }
 
 /// Six-fold bond-orientational order.

@@ -56,6 +56,7 @@ fn mixture(dimension: usize, particles: usize, precision: Precision) -> Plan {
             engine: EngineChoice::Cpu,
             precision,
             timestep: 0.004,
+            flight: None,
             threads: None,
             skin: None,
             threads_per_particle: None,

@@ -83,6 +83,7 @@ fn plan(
             engine: EngineChoice::Cuda,
             precision,
             timestep: 0.004,
+            flight: None,
             threads: None,
             skin: None,
             threads_per_particle: None,

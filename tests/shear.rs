@@ -11,7 +11,7 @@ const PRECISIONS: [Precision; 4] =
     [Precision::Single, Precision::DoubleSingle, Precision::Double, Precision::FixedPoint];
 
 fn flow(rate: f64, thermostat: Option<Thermostat>, first_step: u64) -> StageContext {
-    let shear = Some(ShearPlan { rate });
+    let shear = Some(ShearPlan::Steady { rate });
     let thermostat = thermostat.and_then(|kind| thermostat_at(kind, 1.0));
     StageContext { thermostat, first_step, steps: u64::MAX / 2, swap: None, barostat: None, shear }
 }
@@ -77,7 +77,7 @@ fn fixed_point_keeps_momentum_and_returns_through_flips_of_the_box() {
         let there = engine.export().unwrap();
         assert_eq!(momentum(&there), [0; 3]);
         assert_ne!(there.position, start.position);
-        let expected = ShearPlan { rate }.box_after(&start.simulation_box, 0.004, steps);
+        let expected = ShearPlan::Steady { rate }.box_after(&start.simulation_box, 0.004, steps);
         assert_eq!(there.simulation_box, expected);
         engine.reverse_velocities().unwrap();
         engine.begin_stage(&flow(-rate, None, there.step)).unwrap();
@@ -223,6 +223,35 @@ fn flows_on_a_gpu_have_the_bits_of_the_cpu() {
             let (cpu, gpu) = (run(EngineChoice::Cpu), run(EngineChoice::Cuda));
             assert!(cpu == gpu, "{dimension}D, {particles}, {kind:?}: {:?}, {:?}", cpu.2, gpu.2);
         }
+    }
+}
+
+/// From a tilt near to the flips, which the oscillation passes to and fro.
+#[test]
+fn oscillations_on_a_gpu_have_the_bits_of_the_cpu() {
+    if !gpu() {
+        return;
+    }
+    for (particles, kind) in
+        [(1000, None), (4000, Some(Thermostat::Bussi { time: 0.2 })), (20_000, None)]
+    {
+        let mut plan = kob_andersen(3, particles, Precision::FixedPoint);
+        plan.run.threads = None;
+        let start = melt(&plan);
+        let mut run = |choice: EngineChoice| {
+            plan.run.engine = choice;
+            let state = ExactState { memory: None, ..start.clone() };
+            let mut engine = sheared(&plan, &state, &flow(2.0, kind, start.step));
+            engine.advance(60).unwrap();
+            let mut stage = flow(0.0, kind, start.step + 60);
+            stage.shear = Some(ShearPlan::Oscillatory { amplitude: 0.2, period: 0.4 });
+            engine.begin_stage(&stage).unwrap();
+            engine.advance(37).unwrap();
+            engine.advance(113).unwrap();
+            let state = ExactState { memory: None, ..engine.export().unwrap() };
+            (state.hash(), state.simulation_box)
+        };
+        assert_eq!(run(EngineChoice::Cpu), run(EngineChoice::Cuda), "{particles}, {kind:?}");
     }
 }
 

@@ -1,14 +1,14 @@
-//! Motion of the centre of mass that a Langevin thermostat brings into displacements.
+//! Motion of the centre of mass that a Langevin thermostat, or Brownian dynamics, brings into displacements.
 //!
 //! Friction and noise act on every particle at one rate `gamma`, and so on the centre of mass of all, of mass `M`:
 //! `dV = -gamma V dt + (2 gamma T / M)^(1/2) dW`, independent of the motion relative to it. In `d` dimensions it moves by
 //! `<|R(t) - R(0)|^2> = 2 d D_cm [t - (1 - exp(-gamma t)) / gamma]`, `D_cm = T / (M gamma)`. The mean-square displacement
 //! of every species is that relative to the centre of mass, plus this; `F_s(q,t)` is that relative to it, times
-//! `exp(-q^2 <|R(t) - R(0)|^2> / 2 d)`.
+//! `exp(-q^2 <|R(t) - R(0)|^2> / 2 d)`. In Brownian dynamics `<|R(t) - R(0)|^2> = 2 d D_cm t`.
 use serde_json::Value;
 use supercool_observables::DynamicObservable;
 
-/// The centre of mass in a stage with a Langevin thermostat, and which functions of the stage contain its motion.
+/// The centre of mass in a stage with friction and noise, and which functions of the stage contain its motion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drift {
     dimension: usize,
@@ -17,6 +17,8 @@ pub struct Drift {
     /// Of all particles.
     mass: f64,
     friction: f64,
+    /// Else the last term of the displacement is missing.
+    has_inertia: bool,
     /// Names of functions, as groups of files have them.
     moved: Vec<String>,
 }
@@ -36,9 +38,11 @@ impl Drift {
     pub fn of(plan: &Value, stage: &str) -> Option<Self> {
         let stage = plan["stages"].as_array()?.iter().find(|each| each["name"] == stage)?;
         let thermostat = &stage["thermostat"];
-        if thermostat["kind"] != "langevin" {
-            return None;
-        }
+        let has_inertia = match thermostat["kind"].as_str()? {
+            "langevin" => true,
+            "brownian" => false,
+            _ => return None,
+        };
         let of_laboratory =
             stage["correlations"].as_array()?.iter().filter(|each| each["remove_drift"] == false);
         let names = of_laboratory.filter_map(|each| each["observables"].as_array()).flatten();
@@ -55,6 +59,7 @@ impl Drift {
             temperature: 0.5 * (from.as_f64()? + to.as_f64()?),
             mass: species.iter().map(mass).sum::<Option<f64>>()?,
             friction: thermostat["friction"].as_f64()?,
+            has_inertia,
             moved,
         })
     }
@@ -71,7 +76,10 @@ impl Drift {
 
     /// `<|R(t) - R(0)|^2>`, in equilibrium.
     pub fn mean_square_displacement(&self, time: f64) -> f64 {
-        let damped = -(-self.friction * time).exp_m1() / self.friction;
+        let damped = match self.has_inertia {
+            true => -(-self.friction * time).exp_m1() / self.friction,
+            false => 0.0,
+        };
         2.0 * self.dimension as f64 * self.diffusion_coefficient() * (time - damped)
     }
 

@@ -10,6 +10,7 @@ use crate::fit::Estimate;
 use crate::flow::Flow;
 use crate::format::{Format, format_of};
 use crate::numbers::{named, short, with_error};
+use crate::oscillation::{FEWEST_SAMPLES, Oscillation};
 use crate::overview::{Overview, SeriesOverview};
 use crate::response::ResponseFunctions;
 use crate::results::{Ensemble, Function, OfSpecies, Propensities, ResultsFile};
@@ -51,6 +52,7 @@ pub(crate) fn hdf5_info(file: &ResultsFile, overview: &Overview) -> Result<Strin
     text += &ramp(file).unwrap_or_default();
     text += &response_functions(file)?;
     text += &flow(file)?;
+    text += &oscillation(file)?;
     text += &functions("Time correlations", &overview.dynamics);
     text += &aging::text(&overview.aging);
     text += &functions("Structure", &overview.structure);
@@ -202,32 +204,32 @@ fn potential(plan: &serde_json::Value) -> Option<String> {
 /// Of a stage at constant pressure.
 fn response_functions(file: &ResultsFile) -> Result<String> {
     let Some(of) = ResponseFunctions::of(file)? else { return Ok(String::new()) };
-    let number = |of: Estimate| match of.error.is_nan() {
-        true => format!("{} (no error)", short(of.value)),
-        false => estimate(of),
-    };
     let mut text = format!(
         "\nResponse functions at T = {}, P = {}, density {}{}\n",
         of.temperature,
         of.pressure,
-        number(of.density),
+        number_of(of.density),
         if of.is_drifting { ": NOT IN EQUILIBRIUM, volumes of the halves differ" } else { "" }
     );
     for (name, value) in
         [("c_p / N", of.heat_capacity), ("kappa_T", of.compressibility), ("alpha_p", of.expansion)]
     {
-        let _ = writeln!(text, "  {name:<10} {:>20}", number(value));
+        let _ = writeln!(text, "  {name:<10} {:>20}", number_of(value));
     }
     Ok(text)
+}
+
+/// A number that has no error says so.
+fn number_of(of: Estimate) -> String {
+    match of.error.is_nan() {
+        true => format!("{} (no error)", short(of.value)),
+        false => estimate(of),
+    }
 }
 
 /// Of a stage under steady shear.
 fn flow(file: &ResultsFile) -> Result<String> {
     let Some(of) = Flow::of(file)? else { return Ok(String::new()) };
-    let number = |of: Estimate| match of.error.is_nan() {
-        true => format!("{} (no error)", short(of.value)),
-        false => estimate(of),
-    };
     let mut text = format!(
         "\nShear at rate {}, strain {}{}\n",
         of.rate,
@@ -235,7 +237,30 @@ fn flow(file: &ResultsFile) -> Result<String> {
         if of.is_drifting { ": NOT STEADY, stresses of the halves differ" } else { "" }
     );
     for (name, value) in [("s_xy", of.stress), ("viscosity", of.viscosity)] {
-        let _ = writeln!(text, "  {name:<10} {:>20}", number(value));
+        let _ = writeln!(text, "  {name:<10} {:>20}", number_of(value));
+    }
+    Ok(text)
+}
+
+/// Of a stage under oscillatory shear.
+fn oscillation(file: &ResultsFile) -> Result<String> {
+    let Some(of) = Oscillation::of(file)? else { return Ok(String::new()) };
+    let mut text = format!(
+        "\nShear back and forth: strain {}, omega = {}, whole periods: {}",
+        of.amplitude,
+        short(std::f64::consts::TAU / of.period),
+        of.periods
+    );
+    let Some(moduli) = of.moduli else {
+        let _ = writeln!(
+            text,
+            "\n  no moduli: they need a whole period, and {FEWEST_SAMPLES} samples in each"
+        );
+        return Ok(text);
+    };
+    text += if moduli.is_drifting { ": NOT STEADY, moduli of the halves differ\n" } else { "\n" };
+    for (name, value) in [("G'", moduli.storage), ("G''", moduli.loss)] {
+        let _ = writeln!(text, "  {name:<10} {:>20}", number_of(value));
     }
     Ok(text)
 }

@@ -27,6 +27,7 @@ mod global_heap;
 mod hdf5_file;
 pub mod info;
 mod numbers;
+pub mod oscillation;
 mod overview;
 pub mod plan;
 pub mod plot;

@@ -184,7 +184,7 @@ static __device__ __noinline__ Findings drift_of_block(const Own own, Site *site
 INLINE void enter_flow(const Launch &launch) {
 #if TILTED
     if (threadIdx.x != 0) return;
-    flow.quarter = launch.flow_quarter;
+    flow.enter(launch.flow, launch.from);
     if (launch.rebuild && launch.restore) flow.set_tilt(flow.made_at);
     flow.prepare_drift();
 #endif
@@ -203,7 +203,7 @@ INLINE void enter_present_box() {
 // After a drift of all particles of the block, and a barrier. The others see it after the next one.
 INLINE void go_on_in_flow(const Launch &launch) {
 #if TILTED
-    if (threadIdx.x == 0 && launch.flow_quarter != 0.0) flow.go_on();
+    if (threadIdx.x == 0 && launch.flow.flows) flow.go_on();
 #endif
 }
 

@@ -1,4 +1,4 @@
-// Boxes with a tilt, and steady shear, which moves the tilt by one number a step. As src/engine/cpu/shear.rs and
+// Boxes with a tilt, and shear, which moves the tilt by one number a step. As src/engine/cpu/shear.rs and
 // src/engine/cpu/tilted.rs, where the equations stand.
 //
 // Coordinates are skewed as the box is: pairs add the slope times what they differ by along y. Every block keeps the tilt of its
@@ -25,6 +25,37 @@ struct Flow {
     // What the tilt loses at the end of the coming drift: the box is flipped where it is beyond 1/2.
     i32 turns;
     Residue residue;
+    // Of an oscillation: a fourth of its largest tilt, its steps (0: the flow is steady), those that are over, and a fourth of the
+    // tilt that they have added.
+    double amplitude;
+    u64 period, phase;
+    double oscillation;
+
+    // As `TiltGrowth::of_oscillation`.
+    INLINE double oscillation_after(u64 steps) const {
+        double sine, cosine;
+        sin_cos_2pi(divide((double)steps, (double)period), sine, cosine);
+        bool fits = true;
+        return mul((double)wide_round(mul(mul(amplitude, sine), 9007199254740992.0), fits), 1.0 / 9007199254740992.0);
+    }
+    // Takes the growth in the coming step.
+    INLINE void grow_in_oscillation() {
+        double before = oscillation;
+        phase = phase + 1 == period ? 0 : phase + 1;
+        oscillation = oscillation_after(phase);
+        quarter = sub(oscillation, before);
+    }
+    // That of a launch (`LaunchFlow`), some steps of which are over.
+    template <typename OfLaunch>
+    INLINE void enter(const OfLaunch &of_launch, u32 steps) {
+        quarter = of_launch.quarter;
+        amplitude = of_launch.amplitude;
+        period = of_launch.period;
+        if (period == 0) return;
+        phase = (of_launch.phase + steps) % period;
+        oscillation = oscillation_after(phase);
+        grow_in_oscillation();
+    }
 
     // What follows is done by one thread of the block; the others see it after its next barrier.
     INLINE void set_tilt(double of_box) {
@@ -47,6 +78,7 @@ struct Flow {
     // After a drift.
     INLINE void go_on() {
         set_tilt(sub(add(tilt, mul(4.0, quarter)), (double)turns));
+        if (period != 0) grow_in_oscillation();
         prepare_drift();
     }
 };
@@ -56,6 +88,7 @@ __shared__ Flow flow;
 INLINE void enter_box() {
     if (threadIdx.x == 0) {
         flow.quarter = 0.0;
+        flow.period = 0;
         flow.residue = Residue{0, 0, 0};
         flow.made_at = system.control->lists_made_at;
         flow.set_tilt(system.control->tilt);

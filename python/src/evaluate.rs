@@ -100,7 +100,7 @@ fn evaluated(
         &snapshot,
         species_of.clone(),
         system.simulation_box,
-        plan.run.timestep,
+        plan.run.flight(),
         plan.run.precision,
         &system.species,
     )

@@ -253,7 +253,7 @@ fn begin(
         steps,
         swap: None,
         barostat: None,
-        shear: (rate != 0.0).then_some(ShearPlan { rate }),
+        shear: (rate != 0.0).then_some(ShearPlan::Steady { rate }),
     };
     ensemble.begin_stage(&vec![stage; ensemble.systems()])
 }

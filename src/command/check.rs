@@ -8,7 +8,7 @@ use crate::engine::EngineError;
 use crate::engine::skin::{self, Processor};
 use crate::plan::{
     BarostatPlan, ConfigurationPlan, EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan,
-    Precision, StagePlan, StrainPlan, Thermostat, ThermostatPlan, TotalEnergy,
+    Precision, ShearPlan, StagePlan, StrainPlan, Thermostat, ThermostatPlan, TotalEnergy,
 };
 use crate::potential::{
     self, Diameters, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation,
@@ -356,7 +356,12 @@ fn conditions(stage: &StagePlan) -> String {
         text += &format!("to a box of {} every {} steps, ", edges.join(" x "), rescale.every);
     }
     if let Some(shear) = &stage.shear {
-        text += &format!("sheared at rate {}, ", shear.rate);
+        text += &match shear {
+            ShearPlan::Steady { rate } => format!("sheared at rate {rate}, "),
+            ShearPlan::Oscillatory { amplitude, period } => {
+                format!("sheared back and forth, strain {amplitude} sin(2 pi t / {period}), ")
+            }
+        };
     }
     if let Some(BarostatPlan { pressure, every, .. }) = &stage.barostat {
         let pressure = match pressure.from == pressure.to {
@@ -417,6 +422,7 @@ fn describe_thermostat(thermostat: &ThermostatPlan) -> String {
         Thermostat::Bussi { time } => format!("bussi with relaxation time {time}"),
         Thermostat::Isokinetic => "isokinetic".to_owned(),
         Thermostat::Langevin { friction } => format!("langevin with friction {friction}"),
+        Thermostat::Brownian { friction } => format!("brownian with friction {friction}"),
     };
     format!("{temperature}, {kind}")
 }

@@ -139,7 +139,7 @@ impl Descent {
             &at_rest,
             species_of_particles(&system.species),
             system.simulation_box,
-            self.plan.run.timestep,
+            self.plan.run.flight(),
             Precision::Double,
             &system.species,
         )

@@ -18,7 +18,7 @@ pub struct StageContext {
     /// Keeps the pressure.
     #[serde(default)]
     pub barostat: Option<BarostatPlan>,
-    /// The box is sheared at a constant rate; velocities are those beside the flow.
+    /// The box is sheared; velocities are those beside the flow.
     pub shear: Option<ShearPlan>,
 }
 
@@ -35,12 +35,12 @@ impl StageContext {
         }
     }
 
-    /// `D (N - 1)`; `D N` with a Langevin thermostat, which moves the centre of mass, and one less than `D (N - 1)` where the kinetic
+    /// `D (N - 1)`; `D N` with a Langevin thermostat or in Brownian dynamics, which move the centre of mass, and one less than `D (N - 1)` where the kinetic
     /// energy is constant.
     pub fn degrees_of_freedom(&self, dimension: usize, particles: usize) -> u64 {
         let (dimension, count) = (dimension as u64, particles as u64);
         match self.thermostat.map(|thermostat| thermostat.kind) {
-            Some(Thermostat::Langevin { .. }) => dimension * count,
+            Some(Thermostat::Langevin { .. } | Thermostat::Brownian { .. }) => dimension * count,
             Some(Thermostat::Isokinetic) => (dimension * (count - 1)).max(2) - 1,
             _ => dimension * (count - 1).max(1),
         }

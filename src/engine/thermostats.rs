@@ -127,10 +127,11 @@ pub(super) fn begin_step_of_kernels(engine: &mut impl Steps) -> Result<bool, Eng
             act_on_half_step(engine)?;
             Ok(needs_rebuild)
         }
-        Thermostat::Langevin { friction } => {
+        Thermostat::Langevin { .. } | Thermostat::Brownian { .. } => {
             engine.kick()?;
             engine.half_drift()?;
-            let of = OrnsteinUhlenbeck::new(friction, temperature, timestep);
+            let damping = thermostat.kind.damping(timestep).expect("it acts on each particle");
+            let of = OrnsteinUhlenbeck::new(damping, temperature);
             engine.friction_and_noise(&of)?;
             engine.end_drift()
         }

@@ -124,7 +124,7 @@ pub fn exact(
     };
     let fits = step.is_none_or(|step| step == state.step)
         && state.precision == plan.run.precision
-        && state.timestep == plan.run.timestep
+        && state.timestep == plan.run.flight()
         && state.simulation_box.edges() == plan.system.simulation_box.edges()
         && names(&species) == names(&plan.system.species)
         && state.species_of == species_of_particles(&plan.system.species)

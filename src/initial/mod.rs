@@ -258,7 +258,7 @@ fn create_with(
         &snapshot,
         species_of,
         simulation_box,
-        plan.run.timestep,
+        plan.run.flight(),
         precision,
         &system.species,
     )

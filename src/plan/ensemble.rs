@@ -177,7 +177,8 @@ impl Plan {
             if let Some(
                 Thermostat::Andersen { .. }
                 | Thermostat::Bussi { .. }
-                | Thermostat::Langevin { .. },
+                | Thermostat::Langevin { .. }
+                | Thermostat::Brownian { .. },
             ) = kind
             {
                 return true;

@@ -1,14 +1,56 @@
-//! Shear at a constant rate.
+//! Shear, at a constant rate or back and forth.
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, StagePlan};
+use crate::arithmetic::elementary::sin_cos_2pi;
 use crate::system::{SimulationBox, TILT_QUANTUM, round_tilt};
 
 /// The flow `rate y` along x: the tilt of the box grows by `rate dt L_y / L_x` in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ShearPlan {
-    /// Strain per time.
-    pub rate: f64,
+#[serde(untagged)]
+pub enum ShearPlan {
+    Steady {
+        /// Strain per time.
+        rate: f64,
+    },
+    /// The strain is `amplitude sin(2 pi t / period)`, `t` since the start of the stage.
+    Oscillatory { amplitude: f64, period: f64 },
+}
+
+/// How the tilt grows in an engine, in the steps of a stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TiltGrowth {
+    /// In a quarter of each step, a multiple of [`TILT_QUANTUM`]. That rounds the rate, by `2^-52 / (dt rate)` of itself in a cube.
+    pub quarter: f64,
+    /// A fourth of the largest tilt of an oscillation.
+    pub amplitude: f64,
+    /// Steps of an oscillation; 0 of a steady flow.
+    pub period: u64,
+}
+
+impl TiltGrowth {
+    /// A fourth of the tilt that an oscillation adds in the first steps of a stage.
+    fn of_oscillation(&self, steps: u64) -> f64 {
+        let phase = (steps % self.period) as f64 / self.period as f64;
+        round_tilt(self.amplitude * sin_cos_2pi(phase).0)
+    }
+
+    /// In a quarter of the step that follows the first ones of a stage.
+    pub fn in_quarter(&self, steps: u64) -> f64 {
+        match self.period {
+            0 => self.quarter,
+            _ => self.of_oscillation(steps + 1) - self.of_oscillation(steps),
+        }
+    }
+
+    /// In the first steps of a stage, in units of [`TILT_QUANTUM`].
+    fn units(&self, steps: u64) -> i128 {
+        let units = |tilt: f64| (tilt / TILT_QUANTUM) as i128;
+        match self.period {
+            0 => 4 * units(self.quarter) * i128::from(steps),
+            _ => 4 * units(self.of_oscillation(steps)),
+        }
+    }
 }
 
 /// The box in the course of a stage.
@@ -98,24 +140,33 @@ impl StagePlan {
 }
 
 impl ShearPlan {
-    /// Growth of the tilt in a quarter of a step, a multiple of [`TILT_QUANTUM`]: that rounds the rate, by `2^-52 / (dt rate)` of
-    /// itself in a cube.
-    pub fn quarter(&self, simulation_box: &SimulationBox, timestep: f64) -> f64 {
+    pub fn growth(&self, simulation_box: &SimulationBox, timestep: f64) -> TiltGrowth {
         let [x, y, _] = simulation_box.padded_edges();
-        round_tilt(0.25 * self.rate * timestep * (y / x))
+        match *self {
+            ShearPlan::Steady { rate } => TiltGrowth {
+                quarter: round_tilt(0.25 * rate * timestep * (y / x)),
+                ..TiltGrowth::default()
+            },
+            ShearPlan::Oscillatory { amplitude, period } => TiltGrowth {
+                amplitude: 0.25 * amplitude * (y / x),
+                period: ((period / timestep).round() as u64).max(1),
+                ..TiltGrowth::default()
+            },
+        }
     }
 
-    /// The box some steps after it was another one: what an engine has after them, to the bit.
+    /// The box some steps after it was another one at the start of the stage: what an engine has after them, to the bit.
     pub fn box_after(&self, from: &SimulationBox, timestep: f64, steps: u64) -> SimulationBox {
         if steps == 0 {
             return *from;
         }
-        let units = |tilt: f64| (tilt / TILT_QUANTUM) as i128;
-        let (one, growth) = (units(1.0), 4 * units(self.quarter(from, timestep)));
-        let total = units(from.tilt()) + growth * i128::from(steps);
+        let growth = self.growth(from, timestep);
+        let one = (1.0 / TILT_QUANTUM) as i128;
+        let total = (from.tilt() / TILT_QUANTUM) as i128 + growth.units(steps);
         // An engine flips the box beyond 1/2, not at it.
         let mut tilt = total.rem_euclid(one);
-        if 2 * tilt > one || (2 * tilt == one && growth < 0) {
+        let falls = growth.in_quarter(steps - 1) < 0.0;
+        if 2 * tilt > one || (2 * tilt == one && falls) {
             tilt -= one;
         }
         from.with_tilt(tilt as f64 * TILT_QUANTUM)
@@ -124,6 +175,60 @@ impl ShearPlan {
     /// Strain since the start of a stage, after some steps of it.
     pub fn strain_after(&self, simulation_box: &SimulationBox, timestep: f64, steps: u64) -> f64 {
         let [x, y, _] = simulation_box.padded_edges();
-        4.0 * self.quarter(simulation_box, timestep) * (x / y) * steps as f64
+        let growth = self.growth(simulation_box, timestep);
+        growth.units(steps) as f64 * TILT_QUANTUM * (x / y)
+    }
+
+    /// Of a steady flow.
+    pub fn rate(&self) -> Option<f64> {
+        match *self {
+            ShearPlan::Steady { rate } => Some(rate),
+            ShearPlan::Oscillatory { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Growths of single steps, flipped as engines do it.
+    fn step_by_step(shear: &ShearPlan, from: &SimulationBox, steps: u64) -> SimulationBox {
+        let growth = shear.growth(from, 0.01);
+        let mut tilt = from.tilt();
+        for step in 0..steps {
+            tilt += 4.0 * growth.in_quarter(step);
+            if tilt.abs() > 0.5 {
+                tilt -= tilt.signum();
+            }
+        }
+        from.with_tilt(tilt)
+    }
+
+    #[test]
+    fn the_box_of_a_flow_is_that_of_its_steps_one_by_one() {
+        let from = SimulationBox::new(&[7.0, 9.0, 8.0]).with_tilt(0.21);
+        for shear in [
+            ShearPlan::Steady { rate: -0.7 },
+            ShearPlan::Oscillatory { amplitude: 1.7, period: 2.5 },
+            ShearPlan::Oscillatory { amplitude: -0.1, period: 1.23 },
+        ] {
+            for steps in [0, 1, 62, 125, 250, 1111] {
+                let expected = step_by_step(&shear, &from, steps);
+                assert_eq!(shear.box_after(&from, 0.01, steps), expected, "{shear:?} {steps}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_oscillation_comes_back_and_its_strain_is_a_sine() {
+        let from = SimulationBox::new(&[7.0, 9.0, 8.0]);
+        let shear = ShearPlan::Oscillatory { amplitude: 0.3, period: 2.0 };
+        assert_eq!(shear.box_after(&from, 0.01, 400), from);
+        for steps in [0, 50, 100, 137, 150, 275] {
+            let strain = shear.strain_after(&from, 0.01, steps);
+            let expected = 0.3 * (std::f64::consts::PI * 0.01 * steps as f64).sin();
+            assert!((strain - expected).abs() < 1e-14, "{steps}: {strain}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::system::SimulationBox;
 /// # Errors
 /// If a velocity does not fit the precision.
 pub fn taken_over(states: Vec<ExactState>, plan: &Plan) -> Result<Vec<ExactState>, EngineError> {
-    let timestep = plan.run.timestep;
+    let timestep = plan.run.flight();
     let take = |state: ExactState| {
         if state.timestep == timestep {
             return Ok(state);
@@ -33,6 +33,7 @@ pub fn taken_over(states: Vec<ExactState>, plan: &Plan) -> Result<Vec<ExactState
 /// timestep, or with engines of another kind, before and after a strain. `before`, `plan`: [`Plan::at_stage`] of the stage before and of this one.
 pub fn begins_anew(before: &Plan, plan: &Plan, stage: usize) -> bool {
     plan.run.timestep != before.run.timestep
+        || plan.run.flight != before.run.flight
         || plan.stages[stage].minimize.is_some()
         || plan.stages[stage].strain.is_some()
         || stage.checked_sub(1).is_some_and(|before| plan.stages[before].strain.is_some())

@@ -10,7 +10,7 @@ const HARD: f64 = 3.0;
 /// What there is to say of a stage, if its timestep is long for the curvature that pairs meet in hard collisions:
 /// `omega = sqrt(U''(r) / mu)` where `U(r) - U(r_c) = 3 T`, `mu` the reduced mass.
 pub fn of_stage(plan: &Plan, stage: usize) -> Option<String> {
-    let timestep = plan.timestep_of(stage);
+    let timestep = plan.flight_of(stage);
     let of_thermostat = plan.stages[stage].thermostat.map(|thermostat| {
         let temperature = thermostat.temperature;
         (temperature.from.max(temperature.to), "its thermostat")

@@ -153,7 +153,7 @@ pub struct Set {
 impl Summary {
     pub fn new(plan: &Plan) -> Self {
         let of_stage = |stage: &StagePlan| {
-            let rate = stage.shear.map(|shear| shear.rate);
+            let rate = stage.shear.and_then(|shear| shear.rate());
             StageSummary::new(&stage.name, stage.steps, rate)
         };
         let stages: Vec<StageSummary> = plan.stages.iter().map(of_stage).collect();

@@ -41,6 +41,7 @@ pub fn trial(plan: &Plan, time_of_stage: Duration) -> Result<Trial, RunError> {
     memory::check(&plan, &Ranks::default())?;
     let states = initial::create_all(&mut plan)?;
     let mut tried = plan.at_stage(0);
+    let states = taken_over(states, &tried)?;
     let mut ensemble = engine::create_ensemble_on(&Ranks::default(), &tried, states)?;
     let temperatures = (0..plan.systems()).map(|system| first_temperature(&plan.of_system(system)));
     ensemble.draw_velocities(&temperatures.collect::<Vec<_>>())?;
@@ -49,6 +50,7 @@ pub fn trial(plan: &Plan, time_of_stage: Duration) -> Result<Trial, RunError> {
     for stage in 0..plan.stages.len() {
         let next = plan.at_stage(stage);
         if next.run.timestep != tried.run.timestep
+            || next.run.flight != tried.run.flight
             || next.system.simulation_box != tried.system.simulation_box
         {
             ensemble = changed(ensemble.as_ref(), &next)?;

@@ -152,7 +152,11 @@ impl Simulation {
             | Some(
                 Thermostat::NoseHoover { .. } | Thermostat::Bussi { .. } | Thermostat::Isokinetic,
             ) => true,
-            Some(Thermostat::Andersen { .. } | Thermostat::Langevin { .. }) => false,
+            Some(
+                Thermostat::Andersen { .. }
+                | Thermostat::Langevin { .. }
+                | Thermostat::Brownian { .. },
+            ) => false,
         };
         let moving = self.motion()?;
         if keeps_momentum && moving > VISIBLE_HEAT {

@@ -48,6 +48,7 @@ pub fn plan_of(
             engine: EngineChoice::Cpu,
             precision,
             timestep: 0.004,
+            flight: None,
             threads: Some(1),
             skin: None,
             threads_per_particle: None,

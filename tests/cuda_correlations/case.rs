@@ -96,6 +96,7 @@ impl Case {
                 engine: EngineChoice::Cuda,
                 precision,
                 timestep: 0.004,
+                flight: None,
                 threads: None,
                 skin: None,
                 threads_per_particle: None,

@@ -1,7 +1,7 @@
 //! Steady shear: the tilt moves within launches, lists are made at another tilt than forces, and the box flips.
 use super::*;
 
-/// Each flow strains by 0.64: the box flips.
+/// Each steady flow strains by 0.64 or more: the box flips, and the oscillation does so to and fro.
 const STAGES: &str = r#"
 [[stage]]
 name = "alone"
@@ -24,7 +24,12 @@ shear = { rate = 4.0 }
 name = "nose-hoover"
 steps = 40
 thermostat = { kind = "nose-hoover", temperature = 1.0, period = 0.3 }
-shear = { rate = 4.0 }
+shear = { rate = 5.0 }
+[[stage]]
+name = "oscillation"
+steps = 60
+thermostat = { kind = "bussi", temperature = 1.0, time = 0.1 }
+shear = { amplitude = 0.1, period = 0.16 }
 [[stage]]
 name = "langevin"
 steps = 40
@@ -35,9 +40,23 @@ name = "andersen"
 steps = 40
 thermostat = { kind = "andersen", temperature = 1.0, rate = 20.0 }
 shear = { rate = -4.0 }
+[[stage]]
+name = "brownian"
+steps = 40
+thermostat = { kind = "brownian", temperature = 1.0, friction = 300.0 }
+shear = { rate = 4.0 }
 "#;
-const NAMES: [&str; 7] =
-    ["alone", "rest", "bussi", "isokinetic", "nose-hoover", "langevin", "andersen"];
+const NAMES: [&str; 9] = [
+    "alone",
+    "rest",
+    "bussi",
+    "isokinetic",
+    "nose-hoover",
+    "oscillation",
+    "langevin",
+    "andersen",
+    "brownian",
+];
 
 fn flows(dimension: usize, count: usize, precision: &str, threads_per_particle: u32) -> String {
     let run =

@@ -42,7 +42,7 @@ fn frames_hold_the_tilt_and_are_starts() {
     let ended = job.succeeds(&["run", "job.toml"]).stdout;
     assert!(ended.contains("flow: shear stress"), "{ended}");
     let straight = SimulationBox::cubic(3, 256, 1.2);
-    let tilt = |steps| ShearPlan { rate: 2.0 }.box_after(&straight, 0.004, steps).tilt();
+    let tilt = |steps| ShearPlan::Steady { rate: 2.0 }.box_after(&straight, 0.004, steps).tilt();
     let flow = frames(&job, "out/flow.h5md");
     let tilts: Vec<f64> = flow.iter().map(|frame| frame.tilt).collect();
     let expected: Vec<f64> = [0, 50, 100, 150, 200].map(tilt).to_vec();
@@ -123,6 +123,72 @@ fn a_run_that_is_stopped_in_a_shear_goes_on_with_the_same_bits() {
             let file = format!("out/{file}");
             assert_same_numbers(&whole.path(&file), &parts.path(&file));
         }
+    }
+}
+
+const OSCILLATION: &str = r#"
+[[stage]]
+name = "melt"
+steps = 100
+thermostat = { kind = "andersen", temperature = 1.5, rate = 10.0 }
+
+[[stage]]
+name = "oscillation"
+steps = 500
+shear = { amplitude = 0.3, period = 0.8 }
+thermostat = { kind = "bussi", temperature = 1.0, time = 0.2 }
+observe = { thermodynamics = 10, trajectory = 100 }
+"#;
+
+/// The strain is a sine; the moduli come with errors; a run that is stopped within it has the same bits.
+#[test]
+fn an_oscillation_gives_moduli_and_survives_stops() {
+    let [whole, parts] = [(); 2].map(|()| Job::new(&(liquid("fixed-point") + OSCILLATION)));
+    let check = whole.succeeds(&["check", "job.toml"]).stdout;
+    assert!(check.contains("strain 0.3 sin(2 pi t / 0.8)"), "{check}");
+    whole.succeeds(&["run", "job.toml", "--quiet"]);
+    let strain = whole.series("oscillation", "shear_strain");
+    for (row, strain) in strain.iter().enumerate() {
+        let expected = 0.3 * (std::f64::consts::TAU * 0.04 * row as f64 / 0.8).sin();
+        assert!((strain - expected).abs() < 1e-14, "{row}: {strain} {expected}");
+    }
+    let info = whole.succeeds(&["info", "out/oscillation.h5"]).stdout;
+    let modulus = |name: &str| {
+        let line = info.lines().find(|line| line.trim_start().starts_with(name));
+        line.unwrap_or_else(|| panic!("no {name} in {info}")).to_owned()
+    };
+    // Of stresses fitted here, over the whole periods.
+    let stress = whole.series("oscillation", "shear_stress");
+    let periods = 2 * 20;
+    for (name, shift) in [("G'", 0.0), ("G''", 0.25)] {
+        let part = |row: usize| (std::f64::consts::TAU * (row as f64 / 20.0 + shift)).sin();
+        let sum: f64 = (0..periods).map(|row| stress[row] * part(row)).sum();
+        let expected = sum / (periods as f64 / 2.0) / 0.3;
+        let line = modulus(&format!("{name} "));
+        let found = line.split_whitespace().nth(1).unwrap().split('(').next().unwrap();
+        let found: f64 = found.parse().unwrap();
+        assert!((found - expected).abs() < 0.1 * (1.0 + expected.abs()), "{line}: {expected}");
+    }
+
+    let stopped = parts.execute(&["run", "job.toml", "--quiet", "--max-walltime", "0s"]);
+    assert_eq!(stopped.code, Some(75), "{stopped:?}");
+    for _ in 0..3 {
+        parts.execute(&["resume", "out", "--quiet", "--max-walltime", "0.5s"]);
+    }
+    parts.succeeds(&["resume", "out", "--quiet"]);
+    for file in ["out/oscillation.h5", "out/oscillation.h5md"] {
+        assert_same_numbers(&whole.path(file), &parts.path(file));
+    }
+
+    for (old, new, parts) in [
+        ("period = 0.8", "period = 0.7991", ["period", "not a multiple of the timestep"]),
+        ("amplitude = 0.3, ", "", ["amplitude", "an oscillation needs it"]),
+        (", period = 0.8", "", ["period", "an oscillation needs it"]),
+        ("amplitude = 0.3", "rate = 1.0, amplitude = 0.3", ["rate", "is of a steady flow"]),
+        ("amplitude = 0.3", "amplitude = 3.0", ["amplitude", "strains by"]),
+    ] {
+        let text = liquid("fixed-point") + &OSCILLATION.replace(old, new);
+        Job::new(&text).fails(&["check", "job.toml"], &parts);
     }
 }
 

@@ -62,7 +62,7 @@ fn frames_have_the_tilts_of_their_strains_through_a_flip() {
     let job = Job::new(&toml(""));
     job.succeeds(&["run", "job.toml"]);
     let straight = SimulationBox::cubic(2, 100, 1.2);
-    let reference = ShearPlan { rate: 0.99 }.box_after(&straight, 0.004, 100).tilt();
+    let reference = ShearPlan::Steady { rate: 0.99 }.box_after(&straight, 0.004, 100).tilt();
     assert!((reference - 0.396).abs() < 1e-12);
     let strains = dataset(&job, "strain.h5", "strain/strain");
     assert_eq!(strains.len(), 31);

@@ -83,7 +83,7 @@ impl Acting {
         match thermostat.map(|(kind, _)| kind) {
             None => Acting::None,
             Some(Thermostat::Andersen { .. }) => Acting::Andersen,
-            Some(Thermostat::Langevin { .. }) => Acting::Langevin,
+            Some(Thermostat::Langevin { .. } | Thermostat::Brownian { .. }) => Acting::Langevin,
             Some(Thermostat::Bussi { .. }) => Acting::Bussi,
             Some(Thermostat::Isokinetic) => Acting::Isokinetic,
             Some(Thermostat::NoseHoover { .. }) => Acting::NoseHoover,
@@ -204,6 +204,7 @@ impl Model {
                 engine: arguments.engine,
                 precision,
                 timestep: arguments.timestep.unwrap_or(state.timestep),
+                flight: None,
                 threads: arguments.threads,
                 skin: arguments.skin,
                 threads_per_particle: arguments

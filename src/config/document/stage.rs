@@ -83,6 +83,7 @@ fn what_kinds_need(schema: &mut Schema) {
         ("nose-hoover", "period"),
         ("bussi", "time"),
         ("langevin", "friction"),
+        ("brownian", "friction"),
     ];
     let rules = needs.map(|(kind, key)| {
         let is_kind = json!({ "required": ["kind"], "properties": { "kind": { "const": kind } } });
@@ -138,12 +139,23 @@ pub struct DensityChange {
     pub every: Option<Written<Integer>>,
 }
 
-/// Shear at a constant rate. On the processor, on one rank.
+/// Shear, with `rate` at a constant rate, with `amplitude` and `period` back and forth.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = one_of_two_shears)]
 pub struct Shear {
     /// Strain per time, `d v_x / d y`; negative: to the other side.
-    pub rate: Written<Number>,
+    pub rate: Option<Written<Number>>,
+    /// Amplitude g of the strain `g sin(2 pi t / period)`, `t` since the start of the stage.
+    pub amplitude: Option<Written<Number>>,
+    /// Period of the oscillation: a multiple of the timestep.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub period: Option<Written<Number>>,
+}
+
+fn one_of_two_shears(schema: &mut Schema) {
+    let keys = [&["rate"][..], &["amplitude", "period"]];
+    schema.insert("oneOf".to_owned(), json!(keys.map(|keys| json!({ "required": keys }))));
 }
 
 /// Thermostat.
@@ -154,8 +166,8 @@ pub struct Thermostat {
     /// Which one. Must be given.
     pub kind: Written<ThermostatKind>,
     /// Temperature of the thermostat: a number, or a table with `from` and `to`. Must be given. `"ensemble"`, also as one of these: that of
-    /// each system of an `[ensemble]`.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    /// each system of an `[ensemble]`. Zero for `brownian` alone.
+    #[schemars(extend("minimum" = 0))]
     pub temperature: Written<PlainOr<Temperature, Ramp>>,
     /// `andersen`: rate of the collisions with the thermostat, per time. All particles collide together,
     /// every `1 / (rate * timestep)` steps. Must be given.
@@ -173,7 +185,7 @@ pub struct Thermostat {
     /// `bussi`: relaxation time of the kinetic energy. Must be given.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub time: Option<Written<Number>>,
-    /// `langevin`: friction coefficient, per time. Must be given.
+    /// `langevin`, `brownian`: friction coefficient gamma, per time; the force of the friction is -m gamma v. Must be given.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub friction: Option<Written<Number>>,
 }
@@ -191,6 +203,8 @@ pub enum ThermostatKind {
     Isokinetic,
     /// Langevin dynamics.
     Langevin,
+    /// Brownian dynamics, without inertia; at temperature 0 overdamped motion along the forces.
+    Brownian,
 }
 
 impl Display for ThermostatKind {
@@ -201,6 +215,7 @@ impl Display for ThermostatKind {
             ThermostatKind::Bussi => "bussi",
             ThermostatKind::Isokinetic => "isokinetic",
             ThermostatKind::Langevin => "langevin",
+            ThermostatKind::Brownian => "brownian",
         })
     }
 }
@@ -210,10 +225,10 @@ impl Display for ThermostatKind {
 #[serde(deny_unknown_fields)]
 pub struct Ramp {
     /// Temperature at the first step of the stage.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("minimum" = 0))]
     pub from: Written<Temperature>,
     /// Temperature at its last step; linear in between.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("minimum" = 0))]
     pub to: Written<Temperature>,
 }
 

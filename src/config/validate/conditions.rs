@@ -137,10 +137,17 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
         if let Some(typed) = &typed(number).strain {
             check_rest(plan, number, &typed.span, checker);
         }
+        if let (Some(of), Some(typed)) = (&stage.thermostat, &typed(number).thermostat)
+            && of.kind.is_brownian()
+            && of.temperature.to == 0.0
+        {
+            check_rest(plan, number + 1, &typed.temperature.span, checker);
+        }
     }
 }
 
-/// Something must set the particles in motion after a minimum.
+/// Something must set the particles in motion in the first stage from one on that takes steps: it comes from a minimum, or from overdamped
+/// motion.
 fn check_rest(plan: &Plan, number: usize, typed: &Range<usize>, checker: &mut Checker<'_>) {
     let is_strain = |stage: &StagePlan| stage.strain.is_some();
     let moving = plan.stages[number..].iter().enumerate().find(|(after, stage)| {
@@ -150,16 +157,16 @@ fn check_rest(plan: &Plan, number: usize, typed: &Range<usize>, checker: &mut Ch
     let Some((_, moving)) = moving.filter(|(_, stage)| stage.steps > 0 && !is_strain(stage)) else {
         return;
     };
-    let draws = moving.thermostat.is_some_and(|thermostat| {
-        matches!(thermostat.kind, Thermostat::Andersen { .. } | Thermostat::Langevin { .. })
-    });
+    let needs_none = |kind: Thermostat| kind.draws_velocities() || kind.is_brownian();
+    let draws = moving.thermostat.is_some_and(|thermostat| needs_none(thermostat.kind));
     if !draws
         && !moving.draw_velocities
         && moving.minimize.is_none_or(|of| of.temperature.is_none())
     {
+        let of = &plan.stages[number];
         let message =
-            format!("velocities are zero in a minimum, and the stage {:?} gives none", moving.name);
-        let help = match is_strain(&plan.stages[number]) {
+            format!("velocities are zero after this, and the stage {:?} gives none", moving.name);
+        let help = match is_strain(of) || of.minimize.is_none() {
             true => "draw_velocities = true or an andersen or langevin thermostat there",
             false => {
                 "temperature = ... here for new ones, or draw_velocities = true or an andersen or langevin thermostat there"

@@ -3,9 +3,11 @@ use std::ops::Range;
 
 use super::checker::Checker;
 use super::stage_checks::rounded_down;
-use crate::config::document::{Document, Number, Pair, PlainOr, Potential, Table, Written};
+use crate::config::document::{Document, Pair, PlainOr, Potential, Stage, Table, ThermostatKind};
 use crate::config::estimate::{bytes, memory};
-use crate::plan::{CorrelationPlan, InitialPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan};
+use crate::plan::{
+    CorrelationPlan, InitialPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan, Thermostat,
+};
 use crate::potential::{PairParameters, PotentialPlan, SIGMA, ScaleNames, Truncation};
 
 /// Cells of the neighbor search, as wide as the largest cutoff, that a box may hold.
@@ -59,27 +61,43 @@ pub fn timesteps(
     checker: &mut Checker<'_>,
 ) -> (Option<f64>, Vec<Option<Option<f64>>>) {
     let span = &document.run.timestep.span;
-    let of_run = run.and_then(|run| timestep(system, potential, run.timestep, span, checker));
-    let of_stage = |typed: &Option<Written<Number>>| match typed {
+    let of_run = run.and_then(|run| {
+        timestep(system, potential, [run.timestep; 2], span, checker).map(|[timestep, _]| timestep)
+    });
+    let of_stage = |stage: &Table<Stage>| match &stage.timestep {
         None => Some(None),
         Some(typed) => {
             let value = checker.positive(typed)?;
-            timestep(system, potential, value, &typed.span, checker).map(Some)
+            let both = [value, flight(stage, value)];
+            let [value, _] = timestep(system, potential, both, &typed.span, checker)?;
+            Some(Some(value))
         }
     };
-    (of_run, document.stage.iter().map(|stage| &stage.timestep).map(of_stage).collect())
+    (of_run, document.stage.iter().map(of_stage).collect())
 }
 
-/// A time step, if it suits the potential.
+/// How long particles of a stage fly in a step.
+fn flight(stage: &Stage, timestep: f64) -> f64 {
+    let thermostat = stage.thermostat.as_ref();
+    let brownian = thermostat.filter(|of| of.kind.value == ThermostatKind::Brownian);
+    match brownian.and_then(|of| of.friction.as_ref()) {
+        Some(friction) if friction.value.0 > 0.0 => {
+            Thermostat::Brownian { friction: friction.value.0 }.flight(timestep)
+        }
+        _ => timestep,
+    }
+}
+
+/// A time step, and how long particles fly in it, if that suits the potential.
 fn timestep(
     system: Option<&SystemPlan>,
     potential: Option<&PotentialPlan>,
-    timestep: f64,
+    [timestep, flight]: [f64; 2],
     span: &Range<usize>,
     checker: &mut Checker<'_>,
-) -> Option<f64> {
+) -> Option<[f64; 2]> {
     let (Some(system), Some(potential)) = (system, potential) else {
-        return Some(timestep);
+        return Some([timestep, flight]);
     };
     let mass = lightest(system);
     let period = all_pairs(potential)
@@ -91,15 +109,21 @@ fn timestep(
         "sqrt(mass {length}^2 / {energy}) is {period:.4} for the fastest pair; \
          a few thousandths of it are usual"
     );
-    if timestep > LONGEST_STEP * period {
-        checker.reject(span, format!("{timestep:?} is too long for these potentials"), help);
+    let step = match flight == timestep {
+        true => format!("{timestep:?}"),
+        false => {
+            format!("{timestep:?}, in which particles fly for sqrt(2 dt / gamma) = {flight:.4},")
+        }
+    };
+    if flight > LONGEST_STEP * period {
+        checker.reject(span, format!("{step} is too long for these potentials"), help);
         return None;
     }
-    if period.is_finite() && timestep < SHORTEST_STEP * period {
-        checker.reject(span, format!("{timestep:?} is too short: nothing would move"), help);
+    if period.is_finite() && flight < SHORTEST_STEP * period {
+        checker.reject(span, format!("{step} is too short: nothing would move"), help);
         return None;
     }
-    Some(timestep)
+    Some([timestep, flight])
 }
 
 /// What the whole plan says of temperatures, if the time step is right, and of memory.
@@ -332,12 +356,12 @@ fn step_resolves_the_velocities(plan: &Plan, document: &Document, checker: &mut 
     | InitialPlan::File { temperature: Some(temperature), .. } = plan.system.initial
         && let Some(typed) = &document.system.initial.temperature
     {
-        too_hot(&typed.span, temperature, plan.timestep_of(0));
+        too_hot(&typed.span, temperature, plan.flight_of(0));
     }
     for (number, (stage, typed)) in plan.stages.iter().zip(&document.stage).enumerate() {
         if let (Some(thermostat), Some(typed)) = (&stage.thermostat, &typed.thermostat) {
             let hotter = thermostat.temperature.from.max(thermostat.temperature.to);
-            too_hot(&typed.temperature.span, hotter, plan.timestep_of(number));
+            too_hot(&typed.temperature.span, hotter, plan.flight_of(number));
         }
     }
 }

@@ -7,9 +7,9 @@ use super::stage_checks::{StageChecks, rounded_down};
 use super::unneeded::add;
 use super::{diameter_classes, neighbors, origins, sampling};
 use crate::config::defaults;
-use crate::config::document::{Correlation, Number, Table, Written};
+use crate::config::document::{Correlation, Number, Stage, Table, ThermostatKind, Written};
 use crate::config::reword::nearest;
-use crate::observable::dynamics::source::Need;
+use crate::observable::dynamics::source::{Need, is_of_stress};
 use crate::plan::{CorrelationPlan, DynamicObservable, VanHovePlan};
 use crate::system::SimulationBox;
 
@@ -208,6 +208,22 @@ fn van_hove(
         return None;
     }
     Some(plan)
+}
+
+/// Velocities of Brownian dynamics are noise, and so is the kinetic part of the stress.
+pub fn refuse_velocities(stage: &Table<Stage>, checker: &mut Checker<'_>) {
+    let thermostat = stage.thermostat.as_ref();
+    if thermostat.is_none_or(|of| of.kind.value != ThermostatKind::Brownian) {
+        return;
+    }
+    let observables = stage.correlation.iter().flat_map(|correlation| &correlation.observables);
+    for observable in observables.flat_map(|typed| &typed.value) {
+        let is_velocity = observable.value == DynamicObservable::VelocityAutocorrelation;
+        if is_velocity || is_of_stress(observable.value) {
+            let message = "is made of velocities, which are noise in Brownian dynamics";
+            checker.reject(&observable.span, message, "leave it to a stage with inertia");
+        }
+    }
 }
 
 /// No observable in two correlations of a stage: its file has one place for it, and one for that from given time origins.

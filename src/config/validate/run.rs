@@ -73,6 +73,7 @@ pub fn check(document: &Table<Run>, checker: &mut Checker<'_>) -> Option<RunPlan
         engine,
         precision,
         timestep: timestep?,
+        flight: None,
         threads: threads?,
         skin: skin?,
         threads_per_particle: threads_per_particle?,

@@ -1,7 +1,7 @@
 //! `stage.shear`, and what stages do in boxes with a tilt.
 use super::checker::Checker;
 use super::stage_checks::{StageChecks, rounded_down};
-use crate::config::document::{Document, Shear, Stage, Table};
+use crate::config::document::{Document, Number, Shear, Stage, Table, Written};
 use crate::engine::skin;
 use crate::plan::{EngineChoice, Plan, ShearPlan};
 use crate::system::TILT_QUANTUM;
@@ -10,6 +10,8 @@ use crate::system::TILT_QUANTUM;
 const LARGEST_STRAIN: f64 = 0.02;
 /// The tilt grows by at least this number of its quanta in a quarter of a step: the rate is met to a thousandth of itself.
 const FEWEST_QUANTA: f64 = 512.0;
+/// Of an oscillation, a strain.
+const SMALLEST_AMPLITUDE: f64 = 1e-9;
 
 pub fn check(
     document: &Table<Shear>,
@@ -17,28 +19,89 @@ pub fn check(
     stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<ShearPlan> {
-    let rate = checker.finite(&document.rate)?;
     if let Some(density) = &stage.density {
         let help = "a stage of its own for each";
         checker.reject(&density.span, "does not go together with shear", help);
         return None;
     }
+    match (&document.rate, &document.amplitude, &document.period) {
+        (Some(rate), None, None) => steady(rate, stage_checks, checker),
+        (None, Some(amplitude), Some(period)) => {
+            oscillatory(amplitude, period, stage_checks, checker)
+        }
+        (None, None, None) => {
+            checker.missing(&document.span, "rate", "or amplitude and period of an oscillation");
+            None
+        }
+        (None, None, Some(_)) => {
+            checker.missing(&document.span, "amplitude", "an oscillation needs it beside period");
+            None
+        }
+        (None, Some(_), None) => {
+            checker.missing(&document.span, "period", "an oscillation needs it beside amplitude");
+            None
+        }
+        (Some(rate), ..) => {
+            let message = "is of a steady flow, and amplitude and period are of an oscillation";
+            checker.reject(&rate.span, message, "leave rate out, or the others");
+            None
+        }
+    }
+}
+
+fn steady(
+    typed: &Written<Number>,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<ShearPlan> {
+    let rate = checker.finite(typed)?;
     let (timestep, simulation_box) = (stage_checks.timestep?, stage_checks.simulation_box?);
     let strain = rate.abs() * timestep;
     if strain > LARGEST_STRAIN {
         let message = format!("strains by {strain:.3} in a step");
         let help = format!("a rate of at most {}", rounded_down(LARGEST_STRAIN / timestep));
-        checker.reject(&document.rate.span, message, help);
+        checker.reject(&typed.span, message, help);
         return None;
     }
-    let shear = ShearPlan { rate };
-    if shear.quarter(simulation_box, timestep).abs() < FEWEST_QUANTA * TILT_QUANTUM {
+    let shear = ShearPlan::Steady { rate };
+    let quarter = shear.growth(simulation_box, timestep).quarter;
+    if quarter.abs() < FEWEST_QUANTA * TILT_QUANTUM {
         let message = format!("is too slow: {rate:?} is not met to a thousandth of itself");
-        let help = "a higher rate, or no shear";
-        checker.reject(&document.rate.span, message, help);
+        checker.reject(&typed.span, message, "a higher rate, or no shear");
         return None;
     }
     Some(shear)
+}
+
+fn oscillatory(
+    typed: &Written<Number>,
+    typed_period: &Written<Number>,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<ShearPlan> {
+    let (amplitude, period) = (checker.finite(typed)?, checker.positive(typed_period)?);
+    let timestep = stage_checks.timestep?;
+    let steps = (period / timestep).round();
+    if steps < 1.0 || (steps * timestep / period - 1.0).abs() > 1e-9 {
+        let message = format!("{period:?} is not a multiple of the timestep, {timestep:?}");
+        let nearest = steps.max(1.0) * timestep;
+        checker.reject(&typed_period.span, message, format!("{nearest}, for example"));
+        return None;
+    }
+    let strain = amplitude.abs() * std::f64::consts::TAU / steps;
+    if strain > LARGEST_STRAIN {
+        let message = format!("strains by {strain:.3} in a step");
+        let most = rounded_down(LARGEST_STRAIN * steps / std::f64::consts::TAU);
+        let help = format!("an amplitude of at most {most} with this period, or a longer one");
+        checker.reject(&typed.span, message, help);
+        return None;
+    }
+    if amplitude.abs() < SMALLEST_AMPLITUDE {
+        let message = format!("{amplitude:?} is nothing that a stress would show");
+        checker.reject(&typed.span, message, format!("at least {SMALLEST_AMPLITUDE:e}"));
+        return None;
+    }
+    Some(ShearPlan::Oscillatory { amplitude, period })
 }
 
 /// What the rest of the plan says of boxes with a tilt.

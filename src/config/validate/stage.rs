@@ -136,6 +136,7 @@ fn check(
         Some(document) => barostat::check(document, stage, &stage_checks, checker).map(Some),
         None => Some(None),
     };
+    thermostat::refuse_trials_at_zero(stage, thermostat.flatten(), checker);
     let draw_velocities = draw_velocities(stage, checker);
     let set_total_energy = match &stage.set_total_energy {
         Some(energy) => total_energy(energy, stage, number, all, earlier, checker).map(Some),
@@ -154,6 +155,7 @@ fn check(
         .map(|document| correlation::check(document, &stage_checks, checker))
         .collect();
     correlation::check_disjoint(&stage.correlation, &correlations, checker);
+    correlation::refuse_velocities(stage, checker);
     diameter_classes::check_alike(&stage.correlation, &correlations, checker);
     let propensity = match &stage.propensity {
         Some(document) => propensity::check(document, &stage_checks, checker).map(Some),

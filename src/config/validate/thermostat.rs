@@ -4,7 +4,9 @@ use std::ops::Range;
 use super::checker::Checker;
 use super::stage_checks::StageChecks;
 use crate::config::defaults;
-use crate::config::document::{Number, PlainOr, Table, Thermostat, ThermostatKind, Written};
+use crate::config::document::{
+    Number, PlainOr, Stage, Table, Temperature, Thermostat, ThermostatKind, Written,
+};
 use crate::plan::{self, Ramp, ThermostatPlan};
 
 pub fn check(
@@ -12,13 +14,18 @@ pub fn check(
     stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<ThermostatPlan> {
+    let is_brownian = document.kind.value == ThermostatKind::Brownian;
+    let mut temperature = |typed: &Written<Temperature>| match typed.value {
+        Temperature::Number(0.0) if is_brownian => Some(0.0),
+        _ => checker.temperature(typed),
+    };
     let temperature = match &document.temperature.value {
         PlainOr::Plain(plain) => {
             let typed = Written { value: *plain, span: document.temperature.span.clone() };
-            checker.temperature(&typed).map(|value| Ramp { from: value, to: value })
+            temperature(&typed).map(|value| Ramp { from: value, to: value })
         }
         PlainOr::Table(ramp) => {
-            let (from, to) = (checker.temperature(&ramp.from), checker.temperature(&ramp.to));
+            let (from, to) = (temperature(&ramp.from), temperature(&ramp.to));
             from.zip(to).map(|(from, to)| Ramp { from, to })
         }
     };
@@ -36,8 +43,27 @@ pub fn check(
         }
         ThermostatKind::Isokinetic => Some(plan::Thermostat::Isokinetic),
         ThermostatKind::Langevin => langevin(document, stage_checks, checker),
+        ThermostatKind::Brownian => {
+            needed(document, "friction", document.friction.as_ref(), checker)
+                .map(|friction| plan::Thermostat::Brownian { friction })
+        }
     };
     Some(ThermostatPlan { kind: kind?, temperature: temperature? })
+}
+
+/// Trials by Metropolis' rule need a temperature.
+pub fn refuse_trials_at_zero(
+    stage: &Stage,
+    plan: Option<ThermostatPlan>,
+    checker: &mut Checker<'_>,
+) {
+    let (Some(plan), Some(typed)) = (plan, &stage.thermostat) else { return };
+    let trials = [(stage.swap.is_some(), "swap"), (stage.barostat.is_some(), "barostat")];
+    let lowest = plan.temperature.from.min(plan.temperature.to);
+    if let Some((_, what)) = trials.into_iter().find(|(is_there, _)| *is_there && lowest == 0.0) {
+        let message = format!("is zero, where no trial of {what} has a probability");
+        checker.reject(&typed.temperature.span, message, format!("leave out {what}, or raise it"));
+    }
 }
 
 /// Keys of other thermostats.
@@ -46,18 +72,19 @@ fn foreign_keys(document: &Table<Thermostat>, checker: &mut Checker<'_>) {
         typed.map(|typed| typed.span.clone())
     }
     let keys = [
-        (place(document.rate.as_ref()), ThermostatKind::Andersen),
-        (place(document.exact.as_ref()), ThermostatKind::Andersen),
-        (place(document.period.as_ref()), ThermostatKind::NoseHoover),
-        (place(document.chain_length.as_ref()), ThermostatKind::NoseHoover),
-        (place(document.time.as_ref()), ThermostatKind::Bussi),
-        (place(document.friction.as_ref()), ThermostatKind::Langevin),
+        (place(document.rate.as_ref()), &[ThermostatKind::Andersen][..]),
+        (place(document.exact.as_ref()), &[ThermostatKind::Andersen]),
+        (place(document.period.as_ref()), &[ThermostatKind::NoseHoover]),
+        (place(document.chain_length.as_ref()), &[ThermostatKind::NoseHoover]),
+        (place(document.time.as_ref()), &[ThermostatKind::Bussi]),
+        (place(document.friction.as_ref()), &[ThermostatKind::Langevin, ThermostatKind::Brownian]),
     ];
     let kind = document.kind.value;
-    for (span, owner) in keys {
+    for (span, owners) in keys {
         if let Some(span) = span
-            && owner != kind
+            && !owners.contains(&kind)
         {
+            let owner = owners[0];
             let message = format!("belongs to the thermostat \"{owner}\", not to \"{kind}\"");
             checker.reject(&span, message, "leave it out");
         }

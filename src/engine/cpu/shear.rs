@@ -1,4 +1,4 @@
-//! Tilted boxes and steady shear on this processor: the SLLOD equations, with the box sheared as the flow goes.
+//! Tilted boxes and shear on this processor: the SLLOD equations, with the box sheared as the flow goes.
 //!
 //! `r' = v + rate y e_x`, `v' = F/m - rate v_y e_x`, where `v` is the velocity beside the flow (Evans & Morriss, Statistical
 //! Mechanics of Nonequilibrium Liquids, 6.3). Coordinates are skewed as the box is ([`Policy`]), so that the flow leaves them as
@@ -19,18 +19,23 @@ use super::tilted::{Residue, TiltedDrift};
 use crate::engine::precision::Policy;
 use crate::engine::tilt::check_tilt;
 use crate::engine::{EngineError, StageContext};
-use crate::plan::ShearPlan;
+use crate::plan::{ShearPlan, TiltGrowth};
 
 /// What an engine knows of the flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flow {
-    /// Growth of the tilt in a quarter of a step.
-    quarter: f64,
+    /// `None`: at rest.
+    growth: Option<TiltGrowth>,
 }
 
 impl Flow {
     pub fn is_at_rest(&self) -> bool {
-        self.quarter == 0.0
+        self.growth.is_none()
+    }
+
+    /// Growth of the tilt in a quarter of the step that follows the first ones of a stage.
+    fn quarter(&self, steps: u64) -> f64 {
+        self.growth.map_or(0.0, |growth| growth.in_quarter(steps))
     }
 }
 
@@ -40,9 +45,9 @@ impl<P: Policy> CpuEngine<P> {
     /// # Errors
     /// If the box is too narrow for it.
     pub(super) fn enter_flow(&mut self, stage: &StageContext) -> Result<(), EngineError> {
-        let timestep = self.state.timestep();
-        let quarter = |shear: ShearPlan| shear.quarter(self.state.simulation_box(), timestep);
-        self.flow = Flow { quarter: stage.shear.map_or(0.0, quarter) };
+        let timestep = self.plan.run.timestep;
+        let growth = |shear: ShearPlan| shear.growth(self.state.simulation_box(), timestep);
+        self.flow = Flow { growth: stage.shear.map(growth) };
         self.check_tilt()?;
         let particles = self.particle_count();
         if !self.flow.is_at_rest()
@@ -79,7 +84,10 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         if kick {
             self.state.kick(set);
         }
-        let growth = if is_half { self.flow.quarter } else { 2.0 * self.flow.quarter };
+        // The step has been counted.
+        let quarter =
+            self.flow.quarter((self.state.step - 1).saturating_sub(self.stage.first_step));
+        let growth = if is_half { quarter } else { 2.0 * quarter };
         let tilt = self.state.policy().slope().tilt + growth;
         let drift = TiltedDrift {
             dimension: self.state.dimension(),

@@ -40,9 +40,9 @@ impl<P: Policy> State<P> {
         let species = plan.system.species.clone();
         let simulation_box = start.simulation_box;
         State {
-            policy: P::new(&simulation_box, plan.run.timestep, &species),
+            policy: P::new(&simulation_box, plan.run.flight(), &species),
             simulation_box,
-            timestep: plan.run.timestep,
+            timestep: plan.run.flight(),
             species,
             diameters: start.diameter.as_slice().into(),
             step: start.step,

@@ -128,7 +128,7 @@ impl<P: Policy, S: Stepper> Velocities for CpuEngine<P, S> {
         Context {
             step: self.state.step,
             stage: self.stage.clone(),
-            timestep: self.state.timestep(),
+            timestep: self.plan.run.timestep,
             seed: self.plan.system.random_key(),
             dimension: self.state.dimension(),
             particles: self.particle_count(),

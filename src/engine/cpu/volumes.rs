@@ -15,7 +15,7 @@ impl<P: Policy> Volumes for Trying<'_, P> {
     fn volume_trial(&self) -> Option<VolumeTrial> {
         let CpuEngine { plan, state, stage, .. } = &*self.engine;
         let (key, particles) = (plan.system.random_key(), plan.system.particle_count());
-        stage.volume_trial(key, state.step, state.timestep(), particles)
+        stage.volume_trial(key, state.step, plan.run.timestep, particles)
     }
 
     fn simulation_box(&self) -> SimulationBox {

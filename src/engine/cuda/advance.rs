@@ -15,6 +15,20 @@ device_struct! {
 }
 
 device_struct! {
+    /// How the tilt of the box grows in the steps of a launch: as `TiltGrowth` in src/plan/shear.rs.
+    pub struct LaunchFlow {
+        /// Whether it does.
+        pub flows: u32,
+        pub unused: u32,
+        pub quarter: f64,
+        pub amplitude: f64,
+        pub period: u64,
+        /// Steps of the oscillation that are over where the launch begins.
+        pub phase: u64,
+    }
+}
+
+device_struct! {
     /// Steps of one launch.
     pub struct Launch {
         /// Steps since the start of the run at which the launch begins.
@@ -30,14 +44,13 @@ device_struct! {
         pub tag: u32,
         /// Particles share what rounding leaves of the momentum in each drift of a flow.
         pub shares_residue: u32,
-        /// Growth of the tilt in a quarter of a step.
-        pub flow_quarter: f64,
+        pub flow: LaunchFlow,
         pub samples: SampleTimes,
         pub stress: SampleTimes,
     }
 }
 
-shared_header!(pub SHARED = "shared/launch.cuh": SampleTimes, Launch);
+shared_header!(pub SHARED = "shared/launch.cuh": SampleTimes, LaunchFlow, Launch);
 
 kernels! {
     /// The kernels that take steps of a whole system.

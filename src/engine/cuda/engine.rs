@@ -51,7 +51,7 @@ impl<P: DevicePolicy> CudaEngine<P, ()> {
         let element_sizes = ElementSizes::of::<P>(plan);
         tuning::check_memory(&session, capacity.places(), species, element_sizes, shape)?;
         let force_field = ForceField::new(plan);
-        let policy = P::new(simulation_box, plan.run.timestep, &plan.system.species);
+        let policy = P::new(simulation_box, plan.run.flight(), &plan.system.species);
         let device = device(session.clone(), &policy, &force_field)?;
         let state = State::new(
             &session,

@@ -115,7 +115,7 @@ impl<P: DevicePolicy> Group<P> {
         );
         let shape = tuning::shape_of_many(&plan_of_first, simulation_box, None, sharing);
         tuning::check_memory(&session, count * particles, species, element_sizes, shape)?;
-        let policy = P::new(simulation_box, plan_of_first.run.timestep, &system.species);
+        let policy = P::new(simulation_box, plan_of_first.run.flight(), &system.species);
         let members = Members::new(&session, &plan_of_first, &policy, count, sharing)?;
         let system = |(system, state): (usize, &ExactState)| {
             let place = Place { members: members.clone(), system };
@@ -218,7 +218,7 @@ impl<P: DevicePolicy> Group<P> {
 
     fn thermodynamics(&mut self) -> Result<Vec<Thermodynamics>, EngineError> {
         let first = &self.systems[0];
-        let (particles, timestep) = (first.state.count(), first.plan.run.timestep);
+        let (particles, timestep) = (first.state.count(), first.plan.run.flight());
         let lanes = self.systems.iter().map(CudaEngine::lanes).max().unwrap_or(particles);
         let sums = self.members.measure_all(particles, lanes, timestep)?;
         let mut measured = self.members.controls()?.into_iter().zip(sums);

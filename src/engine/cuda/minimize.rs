@@ -152,7 +152,7 @@ pub fn program(plan: &Plan) -> Program {
 
 fn program_over(plan: &Plan) -> Program {
     let system = &plan.system;
-    let policy = Double::new(&system.simulation_box, plan.run.timestep, &system.species);
+    let policy = Double::new(&system.simulation_box, plan.run.flight(), &system.species);
     let text = include_str!("../../../kernels/minimize/descend.cu");
     md_program("descend.cu", text, &policy, plan)
         .include(&[FIRE, SHARED])

@@ -132,5 +132,5 @@ pub fn domain_program(plan: &Plan) -> Program {
 }
 
 fn policy<P: Policy>(plan: &Plan) -> P {
-    P::new(&plan.system.simulation_box, plan.run.timestep, &plan.system.species)
+    P::new(&plan.system.simulation_box, plan.run.flight(), &plan.system.species)
 }

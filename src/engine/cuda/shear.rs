@@ -1,17 +1,23 @@
-//! Steady shear of a whole system (`kernels/md/flow.cuh`): what a launch must know of the flow of a stage.
-use super::advance::LaunchSamples;
+//! Shear of a whole system (`kernels/md/flow.cuh`): what a launch must know of the flow of a stage.
+use super::advance::{LaunchFlow, LaunchSamples};
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
 use super::neighbor_lists::ListShape;
 use super::single_rank::SingleRank;
 use crate::engine::EngineError;
 use crate::engine::tilt::{check_tilt, largest_reach};
+use crate::plan::{ShearPlan, TiltGrowth};
 
 impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
-    /// Growth of the tilt in a quarter of a step.
-    pub(super) fn flow_quarter(&self) -> f64 {
-        let (simulation_box, timestep) = (self.state.simulation_box(), self.state.timestep());
-        self.stage.shear.map_or(0.0, |shear| shear.quarter(simulation_box, timestep))
+    /// For a launch from the present step on.
+    pub(super) fn flow_of_launch(&self) -> LaunchFlow {
+        let growth =
+            |shear: ShearPlan| shear.growth(self.state.simulation_box(), self.plan.run.timestep);
+        let TiltGrowth { quarter, amplitude, period } =
+            self.stage.shear.map(growth).unwrap_or_default();
+        let steps = self.state.step.saturating_sub(self.stage.first_step);
+        let flows = self.stage.shear.is_some().into();
+        LaunchFlow { flows, unused: 0, quarter, amplitude, period, phase: steps % period.max(1) }
     }
 
     /// Whether particles share what rounding leaves of the momentum in a drift.

@@ -206,7 +206,7 @@ impl<P: DevicePolicy> State<P> {
         blocks: usize,
     ) -> Result<Self, EngineError> {
         let simulation_box = start.simulation_box;
-        let (species, timestep) = (plan.system.species.clone(), plan.run.timestep);
+        let (species, timestep) = (plan.system.species.clone(), plan.run.flight());
         let element_sizes = ElementSizes::of::<P>(plan);
         Ok(State {
             session: session.clone(),

@@ -1,7 +1,6 @@
 //! Thermostats as the kernels get them, and the kernels that take steps under them.
 use super::declare::{device_constants, device_struct, shared_header};
 use crate::engine::StageContext;
-use crate::integrator::langevin;
 use crate::plan::{self, Precision};
 use crate::system::Species;
 
@@ -166,11 +165,9 @@ impl Thermostat {
         let (kind, chain_length, parameter) = match stage.thermostat.map(|t| t.kind) {
             None => (Kind::None, 0, 0.0),
             Some(plan::Thermostat::Andersen { .. }) => (Kind::Andersen, 0, 0.0),
-            Some(plan::Thermostat::Langevin { friction }) => (
-                Kind::Langevin,
-                0,
-                langevin::OrnsteinUhlenbeck::new(friction, 0.0, timestep).damping,
-            ),
+            Some(of @ (plan::Thermostat::Langevin { .. } | plan::Thermostat::Brownian { .. })) => {
+                (Kind::Langevin, 0, of.damping(timestep).expect("it acts on each particle"))
+            }
             Some(plan::Thermostat::NoseHoover { period, chain_length }) => {
                 (Kind::NoseHoover, chain_length as u32, period)
             }

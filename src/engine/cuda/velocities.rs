@@ -99,7 +99,7 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
     }
 
     pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
-        let timestep = self.plan.run.timestep;
+        let timestep = self.plan.run.flight();
         let sums = self.sums_of::<{ ALL_SUMS as usize }>(|sums| {
             let kicks = sums.add(STRESS_SUMS as usize);
             self.over_particles(self.device.measure().measure_kicks, (kicks, timestep))?;

@@ -73,7 +73,7 @@ impl DomainEngine {
             memory: None,
             precision: state.precision,
             simulation_box: state.simulation_box,
-            timestep: plan.run.timestep,
+            timestep: plan.run.flight(),
             step: state.step,
             thermostat: ThermostatState::default(),
         };
@@ -166,7 +166,7 @@ impl DomainEngine {
 /// Ids of the particles in each rank's domain.
 fn ids_of_ranks(plan: &Plan, state: &ExactState, grid: &DomainGrid) -> Vec<Vec<u32>> {
     fn of<P: Policy>(plan: &Plan, state: &ExactState, grid: &DomainGrid) -> Vec<Vec<u32>> {
-        let policy = P::new(&state.simulation_box, plan.run.timestep, &plan.system.species);
+        let policy = P::new(&state.simulation_box, plan.run.flight(), &plan.system.species);
         let mut ids_of = vec![Vec::new(); grid.total()];
         for (id, position) in state.position.iter().enumerate() {
             let site = std::array::from_fn(|axis| {

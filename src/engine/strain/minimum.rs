@@ -125,7 +125,7 @@ impl Minimum {
             snapshot,
             species_of_particles(species),
             self.simulation_box,
-            plan.run.timestep,
+            plan.run.flight(),
             precision,
             species,
         )

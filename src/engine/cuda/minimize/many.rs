@@ -164,7 +164,7 @@ impl Start {
             "descents in tilted boxes take place on the processor"
         );
         let plan = &descent.plan;
-        let policy = Double::new(&simulation_box, plan.run.timestep, &plan.system.species);
+        let policy = Double::new(&simulation_box, plan.run.flight(), &plan.system.species);
         let (mut position, mut image) = (snapshot.position.clone(), snapshot.image.clone());
         for (particle, (position, image)) in position.iter_mut().zip(&mut image).enumerate() {
             for axis in 0..simulation_box.dimension() {

@@ -155,7 +155,7 @@ pub fn is_room(plan: &Plan, gpu: &Gpu) -> Result<bool, EngineError> {
 /// The kernel of descents side by side.
 pub fn program(plan: &Plan, blocks: Blocks) -> Program {
     let system = &plan.system;
-    let policy = Double::new(&system.simulation_box, plan.run.timestep, &system.species);
+    let policy = Double::new(&system.simulation_box, plan.run.flight(), &system.species);
     let text = include_str!("../../../../kernels/minimize/descend_many.cu");
     md_program("descend_many.cu", text, &policy, plan)
         .include(&[FIRE, DESCENT, SHARED])

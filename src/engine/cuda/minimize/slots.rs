@@ -255,7 +255,7 @@ impl Slots {
         let room = MOST_BYTES / (BYTES_OF_PARTICLE * particles + of_lists);
         let count = systems.min(MOST_SLOTS).min(room.max(1));
         let policy =
-            Double::new(&plan.system.simulation_box, plan.run.timestep, &plan.system.species);
+            Double::new(&plan.system.simulation_box, plan.run.flight(), &plan.system.species);
         let kernels = md_program::compiled(&session, program(plan, blocks))?;
         ForceField::<Double>::new(plan).set_constants(&kernels, &policy)?;
         let descend = ManyKernels::load(&kernels)?;

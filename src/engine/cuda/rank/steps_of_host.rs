@@ -75,6 +75,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         match self.stage.thermostat.map(|thermostat| thermostat.kind) {
             Some(
                 plan::Thermostat::Langevin { .. }
+                | plan::Thermostat::Brownian { .. }
                 | plan::Thermostat::Bussi { .. }
                 | plan::Thermostat::Isokinetic,
             ) => {

@@ -38,7 +38,9 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let kind = match self.stage.thermostat.map(|thermostat| thermostat.kind) {
             // Collisions come between launches.
             None | Some(plan::Thermostat::Andersen { .. }) => Kind::None,
-            Some(plan::Thermostat::Langevin { .. }) => Kind::Langevin,
+            Some(plan::Thermostat::Langevin { .. } | plan::Thermostat::Brownian { .. }) => {
+                Kind::Langevin
+            }
             Some(plan::Thermostat::NoseHoover { .. }) if all_are_neighbors => Kind::NoseHoover,
             Some(plan::Thermostat::Bussi { .. } | plan::Thermostat::Isokinetic)
                 if all_are_neighbors =>

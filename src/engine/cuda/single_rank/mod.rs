@@ -300,7 +300,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             restore: 0,
             tag: 0,
             shares_residue: self.shares_residue().into(),
-            flow_quarter: self.flow_quarter(),
+            flow: self.flow_of_launch(),
             samples: samples.particles,
             stress: samples.stress,
         }
