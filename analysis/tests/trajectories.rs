@@ -480,7 +480,7 @@ fn what_is_wrong_in_a_lammps_data_file_is_said_with_its_line() {
     assert!(changed("Atoms # atomic", "Atoms").is_ok());
     let first = "1 2 2.9133366164062937 2.8804953722773963 0.003886577266290195 -1 -1 0";
     let refused = [
-        ("zlo zhi", "zlo zhi\n0.1 0 0 xy xz yz", "one.data:9: triclinic box"),
+        ("zlo zhi", "zlo zhi\n0 0.1 0 xy xz yz", "one.data:9: triclinic box"),
         ("# atomic", "# ellipsoid", "one.data:20: atom style `ellipsoid`"),
         ("# atomic", "# full", "8 values in a line of `Atoms # full`, which has 7, or 10"),
         (first, "1 3 2.9 2.8 0 0 0 0", "one.data:22: type `3`; the file has 2 atom types"),

@@ -86,8 +86,8 @@ pub fn convert(
         return Err(ConvertError::OneFrame { selected: places.len() });
     }
     let (first, last) = (places[0], places[places.len() - 1]);
-    let frame = reader.read(first)?;
-    let other = if last == first { frame.clone() } else { reader.read(last)? };
+    let frame = reader.read_tilted(first)?;
+    let other = if last == first { frame.clone() } else { reader.read_tilted(last)? };
     let (uniform, frame) =
         Uniform::find(reader.path(), to, options.positions, [frame, other], [first, last])?;
     check_names(to, &uniform.species_names)?;
@@ -96,6 +96,7 @@ pub fn convert(
         types: Types::of(&uniform.species_names),
         unwrapped: options.positions == Positions::Unwrapped,
         counts_frames: reader.counts_frames(),
+        tilted: to == Format::Hdf5 && reader.may_tilt()?,
         units: reader.units().map(str::to_owned),
         changes: uniform.changes,
         author: author().to_owned(),
@@ -113,7 +114,7 @@ pub fn convert(
     drop(frame);
     for &place in &places[1..] {
         bar.inc(1);
-        let frame = uniform.brought(reader.read(place)?, place)?;
+        let frame = uniform.brought(reader.read_tilted(place)?, place)?;
         lost_images += usize::from(frame.lost_images);
         file.append(&frame)?;
     }

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Plan, StagePlan};
 use crate::arithmetic::elementary::sin_cos_2pi;
+use crate::observable::dynamics::source::is_of_single_particles;
 use crate::system::{SimulationBox, TILT_QUANTUM, round_tilt};
 
 /// The flow `rate y` along x: the tilt of the box grows by `rate dt L_y / L_x` in a step.
@@ -122,12 +123,11 @@ impl Plan {
 
 impl StagePlan {
     /// What the stage does or samples that is made for boxes without a tilt only.
-    pub fn needs_straight_box(&self) -> Option<&'static str> {
+    pub fn needs_straight_box(&self) -> Option<String> {
         let observe = &self.observe;
         [
             (self.rescale.is_some(), "a change of the density"),
             (self.barostat.is_some(), "constant pressure"),
-            (!self.correlations.is_empty(), "what is correlated"),
             (self.propensity.is_some(), "a propensity"),
             (observe.structure.is_some(), "the structure"),
             (observe.bond_order.is_some(), "bond-orientational order"),
@@ -135,7 +135,20 @@ impl StagePlan {
             (observe.local_order.is_some(), "local order"),
         ]
         .into_iter()
-        .find_map(|(is_sampled, what)| is_sampled.then_some(what))
+        .find_map(|(is_sampled, what)| is_sampled.then(|| what.to_owned()))
+        .or_else(|| self.correlation_of_straight_box())
+    }
+
+    /// Correlations follow single particles beside a flow; others need the distances of pairs, density modes, or a stress at rest. The
+    /// path beside a flow is that between samples that follow each other, so that these must not be far apart.
+    fn correlation_of_straight_box(&self) -> Option<String> {
+        let mut observables = self.correlations.iter().flat_map(|of| &of.observables);
+        if let Some(other) = observables.find(|&&observable| !is_of_single_particles(observable)) {
+            return Some(other.word());
+        }
+        let has_origins = self.correlations.iter().any(|of| !of.origins.is_empty());
+        (has_origins && self.shear.is_some())
+            .then(|| "a correlation from given time origins".to_owned())
     }
 }
 

@@ -30,6 +30,7 @@ name = "oscillation"
 steps = 60
 thermostat = { kind = "bussi", temperature = 1.0, time = 0.1 }
 shear = { amplitude = 0.1, period = 0.16 }
+correlation = [{ every = 5, observables = ["mean-square-displacement"] }]
 [[stage]]
 name = "langevin"
 steps = 40

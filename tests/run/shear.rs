@@ -65,6 +65,29 @@ fn frames_hold_the_tilt_and_are_starts() {
             (0..3).for_each(|k| assert!((a[k] - b[k] - offset[k]).abs() < 1e-4));
         }
     }
+    // Converted, to the rounding of each format: with the images beside, and unwrapped.
+    for (name, options, tolerance) in [
+        ("flow.converted.h5md", &[][..], 1e-12),
+        ("flow.converted.gsd", &[], 1e-5),
+        ("flow.xyz", &[], 1e-12),
+        ("flow.lammpstrj", &[], 1e-12),
+        ("unwrapped.lammpstrj", &["--unwrapped"], 1e-12),
+        ("last.data", &["--frames=-1"], 1e-12),
+    ] {
+        let arguments = [&["convert", "out/flow.h5md", name][..], options].concat();
+        job.succeeds(&arguments);
+        let found = frames(&job, name);
+        let skipped = flow.len() - found.len();
+        assert_eq!(skipped, if name == "last.data" { 4 } else { 0 });
+        for (one, other) in flow[skipped..].iter().zip(&found) {
+            assert!((one.tilt - other.tilt).abs() < tolerance, "{name}: {}", other.tilt);
+            for particle in 0..256 {
+                let [a, b] = [one, other].map(|frame| frame.unwrapped(particle).unwrap());
+                let error = (0..3).map(|k| (a[k] - b[k]).abs()).fold(0.0, f64::max);
+                assert!(error < 10.0 * tolerance, "{name}: {a:?} {b:?}");
+            }
+        }
+    }
     let [strain, stress] = ["shear_strain", "shear_stress"].map(|name| job.series("flow", name));
     assert_eq!([strain.len(), stress.len()], [21; 2]);
     assert!(
@@ -189,6 +212,115 @@ fn an_oscillation_gives_moduli_and_survives_stops() {
     ] {
         let text = liquid("fixed-point") + &OSCILLATION.replace(old, new);
         Job::new(&text).fails(&["check", "job.toml"], &parts);
+    }
+}
+
+const GAS: &str = r#"
+[system]
+dimension = 3
+box = [6.0, 6.0, 6.0]
+species = [{ name = "A", count = 200 }]
+initial = { lattice = "fcc", temperature = 1.5 }
+
+[potential]
+kind = "gaussian-core"
+cutoff = 1.0
+truncation = "shifted"
+pairs = { AA = { epsilon = 1e-9, sigma = 1.0 } }
+
+[run]
+engine = "cpu"
+precision = "double"
+timestep = 0.01
+threads = 1
+skin = 0.3
+
+[[stage]]
+name = "flow"
+steps = 600
+shear = { rate = 0.4 }
+observe = { trajectory = 600 }
+[[stage.correlation]]
+every = 4
+block_size = 151
+levels = 1
+observables = ["mean-square-displacement", "self-intermediate-scattering-function"]
+wavenumbers = [2.0]
+
+[output]
+directory = "out"
+"#;
+
+/// Times and values of the mean-square displacement.
+fn displacement(job: &Job, stage: &str) -> [Vec<f64>; 2] {
+    let found = job.results(stage).first_dynamics("mean_square_displacement").unwrap().unwrap();
+    [found.x, found.curves[0].value.clone()]
+}
+
+/// Particles without forces fly straight on in the lab: beside the flow `x` changes by `v_x t - rate v_y t^2 / 2`. Over the whole stage there
+/// is one time origin, and at its start velocities beside the flow are those of the first frame.
+#[test]
+fn displacements_in_a_flow_are_those_beside_it() {
+    let job = Job::new(GAS);
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let first = &frames(&job, "out/flow.h5md")[0];
+    let velocity = first.velocity.as_ref().unwrap();
+    let t = 6.0;
+    let square = |v: &[f64; 3]| {
+        let way = [v[0] * t - 0.5 * 0.4 * v[1] * t * t, v[1] * t, v[2] * t];
+        way.iter().map(|x| x * x).sum::<f64>()
+    };
+    let expected = velocity.iter().map(square).sum::<f64>() / 200.0;
+    let [time, found] = displacement(&job, "flow").map(|values| *values.last().unwrap());
+    assert!((time - t).abs() < 1e-9, "{time}");
+    assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
+}
+
+/// In a liquid at rest in a tilted box, and in a flow: the same bits after stops. What needs distances of pairs is refused.
+#[test]
+fn correlations_in_tilted_boxes_survive_stops() {
+    let correlation = r#"
+[[stage.correlation]]
+every = 5
+block_size = 8
+observables = ["mean-square-displacement", "self-overlap", "self-intermediate-scattering-function"]
+wavenumbers = [7.25]
+overlap_length = 0.3
+"#;
+    let text = liquid("fixed-point") + STAGES.trim_end() + correlation;
+    let flow = "trajectory = 50, gsd = true }\n";
+    let text = text.replace(flow, &format!("trajectory = 50, gsd = true }}{correlation}"));
+    let text = text.replace("steps = 20\n", "steps = 200\n");
+    let [whole, parts] = [(); 2].map(|()| Job::new(&text));
+    whole.succeeds(&["run", "job.toml", "--quiet"]);
+    let stopped = parts.execute(&["run", "job.toml", "--quiet", "--max-walltime", "0s"]);
+    assert_eq!(stopped.code, Some(75), "{stopped:?}");
+    for _ in 0..4 {
+        parts.execute(&["resume", "out", "--quiet", "--max-walltime", "0.5s"]);
+    }
+    parts.succeeds(&["resume", "out", "--quiet"]);
+    for stage in ["flow", "after"] {
+        let file = format!("out/{stage}.h5");
+        assert_same_numbers(&whole.path(&file), &parts.path(&file));
+        let [_, values] = displacement(&whole, stage);
+        let longest = values.last().unwrap();
+        // Without the flow it would be about 20, as particles fly apart with it.
+        assert!((0.01..2.0).contains(longest), "{stage}: {values:?}");
+    }
+    for (old, new, parts) in [
+        (
+            "\"self-overlap\", \"self-intermediate-scattering-function\"]",
+            "\"self-overlap\", \"coherent-intermediate-scattering-function\"]",
+            "scattering-function is not made for it",
+        ),
+        (
+            "every = 5\nblock_size = 8",
+            "origins = [0.0, 0.2]\nevery = 5",
+            "a correlation from given time origins is not made for it",
+        ),
+    ] {
+        Job::new(&text.replace(old, new))
+            .fails(&["check", "job.toml"], &["the box is tilted", parts]);
     }
 }
 

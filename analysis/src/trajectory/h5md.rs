@@ -273,6 +273,18 @@ impl TrajectoryReader for H5mdReader {
         Ok(names)
     }
 
+    /// Where edges are matrices.
+    fn may_tilt(&self) -> Result<bool> {
+        let numbers = match &self.edges {
+            Edges::Attribute(numbers) => numbers.clone(),
+            Edges::Element(element) => {
+                let first = self.steps.first().copied().unwrap_or(0);
+                element.at(&self.file, first, None)?.unwrap_or_default()
+            }
+        };
+        Ok(numbers.len() > self.dimension)
+    }
+
     fn read_tilted(&self, index: usize) -> Result<Frame> {
         self.check_index(index)?;
         let step = self.steps[index];

@@ -27,6 +27,8 @@ struct Header {
     types: u64,
     /// Lower and upper bounds.
     bounds: [Option<(f64, f64)>; 3],
+    /// Shift along x of the image one edge further along y.
+    xy: f64,
     /// What else it counts, such as bonds.
     others: Vec<String>,
 }
@@ -181,6 +183,7 @@ impl LammpsDataReader {
             let (low, high) = bounds.ok_or_else(|| wrong("no bounds of the box"))?;
             frame.box_edges.push(high - low);
         }
+        frame.tilt = self.header.xy / frame.box_edges[0];
         if !body.masses.is_empty() {
             let mass = |number: &u64| body.masses.get(number).copied();
             let masses: Option<Vec<f64>> = atoms.types.iter().map(mass).collect();
@@ -370,9 +373,13 @@ impl Header {
                     | "triangles" | "bodies",
                 ] if number != "0" => header.others.push(words[1].to_owned()),
                 [.., "xy", "xz", "yz"] => {
-                    let straight = |tilt: &&str| tilt.parse::<f64>() == Ok(0.0);
-                    if !words[..words.len() - 3].iter().all(straight) {
-                        return Err(lines.error("triclinic box; only orthogonal boxes are read"));
+                    let [xy, xz, yz] = words[..words.len() - 3] else {
+                        return Err(lines.error("three tilts of the box expected"));
+                    };
+                    header.xy = lines.parse(xy, "a tilt")?;
+                    if [xz, yz].iter().any(|tilt| tilt.parse::<f64>() != Ok(0.0)) {
+                        let what = "triclinic box; only a tilt of x along y is read";
+                        return Err(lines.error(what));
                     }
                 }
                 [.., "avec" | "bvec" | "cvec"] | [.., "abc", "origin"] => {

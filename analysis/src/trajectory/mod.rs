@@ -81,6 +81,19 @@ pub trait TrajectoryReader: Send {
     /// Frame `index`, counted from 0, in a box that may have a tilt of x along y.
     fn read_tilted(&self, index: usize) -> Result<Frame>;
 
+    /// Whether the box has a tilt in some frame: all are read, unless the file says it of itself.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    fn may_tilt(&self) -> Result<bool> {
+        for index in 0..self.len() {
+            if self.read_tilted(index)?.tilt != 0.0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Number of frames.
     fn len(&self) -> usize {
         self.steps().len()

@@ -125,6 +125,7 @@ struct Header {
     /// Nothing says the dimension: two if all particles lie in a plane, as they must where the box is not periodic in z.
     undeclared: bool,
     edges: Vec<f64>,
+    tilt: f64,
     columns: Vec<Column>,
 }
 
@@ -174,7 +175,7 @@ impl Header {
                  Lattice=\"Lx 0 0 0 Ly 0 0 0 Lz\" (extended XYZ)",
             )
         })?;
-        let mut edges = parse_lattice(lattice).map_err(|what| lines.error(what))?;
+        let (mut edges, tilt) = parse_lattice(lattice).map_err(|what| lines.error(what))?;
         edges.truncate(dimension);
         let columns = match value("Properties") {
             Some(text) => parse_properties(text).map_err(|what| lines.error(what))?,
@@ -196,7 +197,7 @@ impl Header {
             ),
             None => None,
         };
-        Ok(Header { step, time, dimension, undeclared, edges, columns })
+        Ok(Header { step, time, dimension, undeclared, edges, tilt, columns })
     }
 
     /// Names of columns that are not read.
@@ -262,7 +263,8 @@ fn key_values(text: &str) -> Vec<(String, String)> {
     pairs
 }
 
-fn parse_lattice(text: &str) -> std::result::Result<Vec<f64>, String> {
+/// Edges, and the tilt of x along y as a fraction of the first.
+fn parse_lattice(text: &str) -> std::result::Result<(Vec<f64>, f64), String> {
     let numbers: Option<Vec<f64>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
     let matrix = match numbers.as_deref() {
         Some(&[x, y]) => vec![x, 0.0, 0.0, 0.0, y, 0.0, 0.0, 0.0, 0.0],
@@ -276,10 +278,13 @@ fn parse_lattice(text: &str) -> std::result::Result<Vec<f64>, String> {
         }
     };
     let largest = matrix.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
-    if (0..9).any(|k| k % 4 != 0 && matrix[k].abs() > 1e-12 * largest) {
-        return Err(format!("Lattice=\"{text}\": triclinic box; only orthogonal boxes are read"));
+    let is_off = |k: usize| !k.is_multiple_of(4) && matrix[k].abs() > 1e-12 * largest;
+    if (0..9).any(|k| k != 3 && is_off(k)) {
+        let what = "triclinic box; only a tilt of x along y is read";
+        return Err(format!("Lattice=\"{text}\": {what}"));
     }
-    Ok(vec![matrix[0], matrix[4], matrix[8]])
+    let tilt = if is_off(3) { matrix[3] / matrix[0] } else { 0.0 };
+    Ok((vec![matrix[0], matrix[4], matrix[8]], tilt))
 }
 
 fn parse_properties(text: &str) -> std::result::Result<Vec<Column>, String> {
@@ -332,6 +337,7 @@ fn read_particles(lines: &mut Lines, count: u64, header: &Header, step: u64) -> 
         time: header.time,
         dimension: header.dimension,
         box_edges: header.edges.clone(),
+        tilt: header.tilt,
         id: id_at.map(|_| Vec::new()),
         mass: mass_at.map(|_| Vec::new()),
         diameter: diameter_at.map(|_| Vec::new()),

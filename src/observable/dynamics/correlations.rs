@@ -12,6 +12,7 @@ mod series;
 
 use std::sync::Arc;
 
+use super::affine::PeculiarMotion;
 use super::blocking::BlockingScheme;
 use super::correlation::Correlation;
 use super::frames::{FrameScheme, FrameTimes, OriginGrid};
@@ -59,6 +60,8 @@ pub struct Correlations {
     first_step: Option<u64>,
     finished: bool,
     sampler: Sampler,
+    /// In a box with a tilt.
+    motion: Option<PeculiarMotion>,
 }
 
 /// Who takes the samples.
@@ -227,9 +230,16 @@ impl Correlations {
             first_step: None,
             finished: false,
             sampler: Sampler::Host,
+            motion: None,
             plan: plan.clone(),
             context: context.clone(),
         })
+    }
+
+    /// Follows particles beside a flow, or in a tilted box. The host takes the samples.
+    pub fn beside(mut self, motion: Option<PeculiarMotion>) -> Self {
+        self.motion = motion;
+        self
     }
 
     /// Whether a sample has to be taken after this many steps of the stage.
@@ -262,6 +272,8 @@ impl Correlations {
         assert!(!self.finished, "a sample after the end of the stage");
         assert_eq!(snapshot.position.len(), self.order.len(), "number of particles");
         let first = *self.first_step.get_or_insert(snapshot.step);
+        let beside = self.motion.as_mut().map(|motion| motion.of(snapshot));
+        let snapshot = beside.as_ref().unwrap_or(snapshot);
         let (contents, modes) = (&self.contents, self.modes.as_ref());
         if let Some(frames) = &mut self.frames {
             let step = snapshot.step - first + frames.times().steps()[0];

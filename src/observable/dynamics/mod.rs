@@ -5,6 +5,7 @@
 //! host, the text of their kernel) and what it makes of them ([`Correlation`]), and is listed below in `observables!`; its
 //! words, unit, axes and figure are a line in `observables/src/dynamics.rs`. Configuration, plans, engines, files and figures
 //! read these.
+pub mod affine;
 pub mod blocking;
 pub mod bond_breaking;
 pub mod cage;

@@ -102,6 +102,11 @@ pub fn follows_particles(observable: DynamicObservable) -> bool {
     )
 }
 
+/// Whether an observable is made of what each particle does by itself.
+pub fn is_of_single_particles(observable: DynamicObservable) -> bool {
+    Source::of(observable).evaluator == Evaluator::Particles
+}
+
 /// Whether an observable is made of the stress tensor.
 pub fn is_of_stress(observable: DynamicObservable) -> bool {
     Source::of(observable).is_of_stress()

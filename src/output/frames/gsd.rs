@@ -58,7 +58,7 @@ fn still_chunks(frame: &Frame, series: &Series) -> Vec<Chunk> {
         Chunk::new(name, 1, &numbers)
     };
     let mut chunks = vec![
-        box_chunk(&SimulationBox::new(&frame.box_edges)),
+        box_chunk(&SimulationBox::new(&frame.box_edges).with_tilt(frame.tilt)),
         Chunk::new("configuration/dimensions", 1, &[frame.dimension as u8]),
         Chunk::new("particles/N", 1, &[frame.particle_count() as u32]),
         names_chunk(&names),
@@ -76,14 +76,20 @@ fn still_chunks(frame: &Frame, series: &Series) -> Vec<Chunk> {
 fn moving_chunks(frame: &Frame) -> Vec<Chunk> {
     let mut position = vec![[0_f32; 3]; frame.particle_count()];
     let mut image = frame.image.clone();
+    let slope = frame.tilt * frame.box_edges[0] / frame.box_edges[1];
     for (particle, rounded) in position.iter_mut().enumerate() {
+        let mut place = frame.position[particle];
+        // Coordinates along the periods of a tilted box are folded as those of others.
+        place[0] -= slope * place[1];
         for axis in 0..frame.dimension {
-            let edge = frame.box_edges[axis];
-            let (x, crossed) = folded(frame.position[particle][axis], edge);
+            let (x, crossed) = folded(place[axis], frame.box_edges[axis]);
             rounded[axis] = x;
             if let Some(image) = &mut image {
                 image[particle][axis] += crossed;
             }
+        }
+        if slope != 0.0 {
+            rounded[0] = (f64::from(rounded[0]) + slope * f64::from(rounded[1])) as f32;
         }
     }
     let mut chunks = vec![

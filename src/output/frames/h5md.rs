@@ -29,7 +29,7 @@ impl H5mdFrames {
             velocity: first.velocity.is_some(),
             // Frames need not all have them.
             diameter: false,
-            tilted: first.tilt != 0.0,
+            tilted: series.tilted,
         };
         let has_times = first.time.is_some();
         hdf5_file::create(path, |file| {

@@ -54,6 +54,11 @@ pub fn bounds(frame: &Frame) -> [[f64; 2]; 3] {
     std::array::from_fn(|k| if k < frame.dimension { [0.0, edges[k]] } else { [-0.5, 0.5] })
 }
 
+/// Shift along x of the image one edge further along y: `xy` of LAMMPS.
+pub fn xy(frame: &Frame) -> f64 {
+    frame.tilt * frame.box_edges[0]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

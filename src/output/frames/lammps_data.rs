@@ -5,7 +5,7 @@ use supercool_analysis::Frame;
 use supercool_analysis::trajectory::sphere_volume;
 
 use super::super::OutputError;
-use super::lammps::{bounds, id_offset};
+use super::lammps::{bounds, id_offset, xy};
 use super::text::{TextFile, write_integers, write_reals};
 use super::{CREATOR, FrameWriter, Series};
 
@@ -49,6 +49,9 @@ fn write_header(to: &mut impl Write, frame: &Frame, series: &Series) -> io::Resu
     writeln!(to, "{} atom types\n", series.types.count())?;
     for ([low, high], axis) in bounds(frame).into_iter().zip(["x", "y", "z"]) {
         writeln!(to, "{low:?} {high:?} {axis}lo {axis}hi")?;
+    }
+    if frame.tilt != 0.0 {
+        writeln!(to, "{:?} 0.0 0.0 xy xz yz", xy(frame))?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use supercool_analysis::Frame;
 
 use super::super::OutputError;
-use super::lammps::{bounds, id_offset};
+use super::lammps::{bounds, id_offset, xy};
 use super::text::{TextFile, write_integers, write_reals};
 use super::{FrameWriter, Series};
 
@@ -50,9 +50,19 @@ impl FrameWriter for DumpFrames {
 fn write_header(to: &mut impl Write, frame: &Frame, series: &Series) -> io::Result<()> {
     writeln!(to, "ITEM: TIMESTEP\n{}", frame.step)?;
     writeln!(to, "ITEM: NUMBER OF ATOMS\n{}", frame.particle_count())?;
-    writeln!(to, "ITEM: BOX BOUNDS pp pp pp")?;
-    for [low, high] in bounds(frame) {
-        writeln!(to, "{low:?} {high:?}")?;
+    if frame.tilt == 0.0 {
+        writeln!(to, "ITEM: BOX BOUNDS pp pp pp")?;
+        for [low, high] in bounds(frame) {
+            writeln!(to, "{low:?} {high:?}")?;
+        }
+    } else {
+        // Of the cuboid around the box.
+        let (tilt, [[left, right], along_y, along_z]) = (xy(frame), bounds(frame));
+        writeln!(to, "ITEM: BOX BOUNDS xy xz yz pp pp pp")?;
+        writeln!(to, "{:?} {:?} {tilt:?}", left + tilt.min(0.0), right + tilt.max(0.0))?;
+        for [low, high] in [along_y, along_z] {
+            writeln!(to, "{low:?} {high:?} 0.0")?;
+        }
     }
     write!(to, "ITEM: ATOMS")?;
     for (held, columns) in [

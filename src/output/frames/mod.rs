@@ -33,6 +33,8 @@ pub struct Series {
     pub unwrapped: bool,
     /// Whether the steps only count frames.
     pub counts_frames: bool,
+    /// Whether boxes may have a tilt of x along y.
+    pub tilted: bool,
     /// Name of the units.
     pub units: Option<String>,
     /// What changes from frame to frame.

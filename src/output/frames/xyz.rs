@@ -37,7 +37,11 @@ impl FrameWriter for XyzFrames {
 fn write_header(to: &mut impl Write, frame: &Frame, counts_frames: bool) -> io::Result<()> {
     let [x, y, z] = frame.padded_edges();
     writeln!(to, "{}", frame.particle_count())?;
-    write!(to, "Lattice=\"{x:?} 0 0 0 {y:?} 0 0 0 {z:?}\" Properties=species:S:1:pos:R:3")?;
+    let xy = match frame.tilt {
+        0.0 => "0".to_owned(),
+        tilt => format!("{:?}", tilt * x),
+    };
+    write!(to, "Lattice=\"{x:?} 0 0 {xy} {y:?} 0 0 0 {z:?}\" Properties=species:S:1:pos:R:3")?;
     for (held, column) in [
         (frame.velocity.is_some(), "velo:R:3"),
         (frame.image.is_some(), "image:I:3"),

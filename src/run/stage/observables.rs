@@ -3,13 +3,14 @@ use std::sync::Arc;
 
 use super::arrays::{load_arrays, save_arrays};
 use crate::observable::diameter_classes::DiameterClasses;
+use crate::observable::dynamics::affine::PeculiarMotion;
 use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::frames::FrameTimes;
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::dynamics::source::for_engines;
 use crate::observable::{
     self, AxisName, BondOrder, BondOrientationalOrder, Correlations, EnsembleSeries, Macroscopic,
-    SampleContext, Series, Structure,
+    ObservableError, SampleContext, Series, Structure,
 };
 use crate::output::{Axis, Checkpoint, OutputError, SeriesLayout};
 use crate::plan::{CorrelationPlan, Plan, StagePlan};
@@ -63,7 +64,9 @@ impl Observables {
         frames: Option<&StoredFrames>,
         classes: Option<&DiameterClasses>,
     ) -> Result<Self, RunError> {
-        let context = sample_context(plan, stage);
+        let mut context = sample_context(plan, stage);
+        // Wave vectors are those of the box without its tilt, and places in a tilted one have no images.
+        context.simulation_box = context.simulation_box.with_tilt(0.0);
         // Engines leave all samples in one order.
         let of_all = classes.map_or_else(|| context.clone(), |classes| classes.order(&context));
         let of_classes = classes.map(|classes| classes.divide(&context));
@@ -71,13 +74,14 @@ impl Observables {
             Some(of_classes) if plan.diameter_classes.is_some() => of_classes.clone(),
             _ => of_all.clone(),
         };
+        let motion = motion_in_tilted_box(plan, stage);
         let correlations = stage
             .correlations
             .iter()
             .flat_map(for_engines)
             .map(|plan| {
                 let context = context_of(&plan);
-                match frames {
+                let correlations = match frames {
                     Some(frames) if !plan.origins.is_empty() => {
                         Correlations::from_origins(&plan, &context, Some(&frames.steps))
                     }
@@ -85,9 +89,10 @@ impl Observables {
                         Some(times) => Correlations::of_frames(&plan, &context, times),
                         None => Correlations::new(&plan, &context),
                     },
-                }
+                };
+                Ok(correlations?.beside(motion.clone()))
             })
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<_, ObservableError>>()?;
         let structure = match &stage.observe.structure {
             Some(plan) => Some(Structure::new(plan, &of_all)?),
             None => None,
@@ -263,6 +268,16 @@ impl Observables {
 /// Of the file: functions from given time origins stand beside averages over all of them.
 fn group_of(plan: &CorrelationPlan) -> &'static str {
     if plan.origins.is_empty() { "dynamics" } else { "aging" }
+}
+
+/// Of particles in a stage whose box has a tilt, `None` in others. `plan`: as the stage begins.
+fn motion_in_tilted_box(plan: &Plan, stage: &StagePlan) -> Option<PeculiarMotion> {
+    let simulation_box = plan.system.simulation_box;
+    let number = plan.stages.iter().position(|of| of.name == stage.name)?;
+    (stage.shear.is_some() || simulation_box.is_tilted()).then(|| {
+        let first_step = plan.first_step(number);
+        PeculiarMotion::new(simulation_box, stage.shear, plan.run.timestep, first_step)
+    })
 }
 
 /// What observables of a stage know of a system.

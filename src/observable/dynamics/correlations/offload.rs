@@ -76,7 +76,7 @@ impl Correlations {
 
     /// Leaves samples to an engine from now on, if it may evaluate them: no more are taken here.
     pub fn hand_over(&mut self) -> Option<Offloaded> {
-        if self.frames.is_some() {
+        if self.frames.is_some() || self.motion.is_some() {
             return None;
         }
         let samples = self.scheme.samples();

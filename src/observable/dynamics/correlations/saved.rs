@@ -27,6 +27,8 @@ const AVERAGES: &str = "averages";
 /// Not in checkpoints of versions that did not keep them.
 const FIRST: &str = "first";
 const STRESS: &str = "stress";
+/// In boxes with a tilt.
+const MOTION: &str = "motion";
 
 fn sample_name(index: u64) -> String {
     format!("sample.{index}")
@@ -73,6 +75,9 @@ impl Correlations {
             (FIRST.to_string(), first),
             (STRESS.to_string(), stress),
         ];
+        if let Some(motion) = &self.motion {
+            arrays.push((MOTION.to_string(), motion.save()));
+        }
         for (index, sample) in self.scheme.held() {
             arrays.push((sample_name(index), sample.to_array()));
         }
@@ -136,6 +141,11 @@ impl Correlations {
         };
         if !restored {
             return Err(wrong("a damaged shear stress"));
+        }
+        if let Some(motion) = &mut self.motion
+            && !motion.restore(state_array(arrays, MOTION)?, self.order.len())
+        {
+            return Err(wrong("a flow of another number of particles"));
         }
         self.first_step = state.first_step;
         self.finished = state.finished;

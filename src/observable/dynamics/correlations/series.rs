@@ -4,6 +4,7 @@ use supercool_statistics::{FEWEST_INDEPENDENT, Known};
 
 use super::Correlations;
 use crate::observable::accumulator::BlockAverage;
+use crate::observable::dynamics::affine::PeculiarMotion;
 use crate::observable::dynamics::correlation::Correlation;
 use crate::observable::dynamics::stress_correlator::StressCorrelator;
 use crate::observable::dynamics::terms::Rows;
@@ -57,6 +58,7 @@ impl Correlations {
                 shells,
                 unit: observable.kind().descriptor().unit.text(dimension),
                 formula: observable.formula()
+                    + self.beside_flow()
                     + &self.windows(observable)
                     + self.waiting()
                     + self.frame(observable),
@@ -183,6 +185,14 @@ impl Correlations {
     fn frame(&self, observable: &dyn Correlation) -> &'static str {
         match self.plan.remove_drift && is_moved(observable.kind().group_name()) {
             true => "; relative to the centre of mass of all particles",
+            false => "",
+        }
+    }
+
+    /// Where the affine part of displacements is taken away, as text for the file.
+    fn beside_flow(&self) -> &'static str {
+        match self.motion.as_ref().is_some_and(PeculiarMotion::is_in_flow) {
+            true => "; displacements beside the flow, x - int rate y dt in the place of x",
             false => "",
         }
     }
