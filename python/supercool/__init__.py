@@ -8,9 +8,10 @@ frame: particles of ASE, MDAnalysis, freud, OVITO, GSD, HOOMD-blue and atooms; `
 correlate: time correlations and structure of any trajectory, as of a run. convert: trajectories in other formats.
 evaluate: energies, forces, stress and Hessian of particles at given places. elastic_moduli, normal_modes: of minima of the potential energy.
 density_of_states: of velocities. dynamic_length, canonical_susceptibility: of S_4(q,t) and chi_4. bond_orientational_order,
-first_passage_times: of each particle.
+first_passage_times: of each particle. local_deformation: non-affine displacements D2_min and local strain between two frames.
 """
 
+from ._affine import Deformation, local_deformation
 from ._average import Average, Averages, StatePoint, average
 from ._bridges import frame
 from ._convert import Converted, convert
@@ -36,6 +37,7 @@ __all__ = [
     "CanonicalSusceptibility",
     "ConfigError",
     "Converted",
+    "Deformation",
     "DensityOfStates",
     "DiameterClass",
     "DynamicLength",
@@ -71,6 +73,7 @@ __all__ = [
     "evaluate",
     "first_passage_times",
     "frame",
+    "local_deformation",
     "normal_modes",
     "open",
     "plot",

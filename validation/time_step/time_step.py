@@ -5,7 +5,7 @@
 
 The Kob-Andersen liquid at density 1.2 (shifted, cutoff 2.5). After 20 time units under the thermostat, means over `time`, with
 errors from blocks. Configurations that have the temperature of the thermostat for any time step give the same U and P in each
-row, up to the fourth order. Runs that are there are not repeated. Needs h5py and numpy.
+row, up to the fourth order. Of Brownian dynamics the time step is the time of flight in a step. Runs that are there are not repeated. Needs h5py and numpy.
 """
 
 import argparse
@@ -20,6 +20,8 @@ THERMOSTATS = {
     "nose-hoover": 'kind = "nose-hoover", period = 0.5',
     "bussi": 'kind = "bussi", time = 0.2',
     "langevin": 'kind = "langevin", friction = 1.0',
+    # The time step is that of flight, sqrt(2 dt / friction).
+    "brownian": 'kind = "brownian", friction = 10.0',
 }
 
 TEMPLATE = """
@@ -65,14 +67,15 @@ def run(arguments, name, timestep):
     results = directory / "production.h5"
     if not results.exists():
         minority = arguments.particles // 5
-        every = round(0.04 / timestep)
-        steps = lambda time: every * round(time / timestep / every)
+        step = 5.0 * timestep**2 if name == "brownian" else timestep
+        every = round(0.04 / step)
+        steps = lambda time: every * round(time / step / every)
         text = TEMPLATE.format(
             majority=arguments.particles - minority,
             minority=minority,
             temperature=arguments.temperature,
             engine=arguments.engine,
-            timestep=timestep,
+            timestep=step,
             thermostat=THERMOSTATS[name],
             equilibration=steps(20),
             steps=steps(arguments.time),
