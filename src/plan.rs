@@ -147,6 +147,11 @@ impl Plan {
         self.system.simulation_box.is_tilted() || self.tilted_stages().into_iter().any(moves)
     }
 
+    /// The same of one that begins in another box.
+    pub fn takes_tilts(&self, simulation_box: &SimulationBox) -> bool {
+        self.may_tilt() || simulation_box.is_tilted()
+    }
+
     /// How far neighbor lists of this skin reach: the largest cutoff and the skin.
     pub fn reach(&self, skin: f64) -> f64 {
         self.potential.largest_cutoff() + skin

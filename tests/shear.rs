@@ -1,7 +1,7 @@
 //! Steady shear: exact symmetries of the steps, lists that follow the flow, work against heat; the same bits on a GPU, where there is one.
 mod common;
 
-use common::{kob_andersen, liquid, thermostat_at};
+use common::{flow, kob_andersen, melt};
 use supercool::engine::cuda::device::gpus;
 use supercool::engine::{self, Engine, ExactState, ParticleQuantity, StageContext};
 use supercool::plan::{EngineChoice, Plan, Precision, ShearPlan, Thermostat};
@@ -9,12 +9,6 @@ use supercool::system::SimulationBox;
 
 const PRECISIONS: [Precision; 4] =
     [Precision::Single, Precision::DoubleSingle, Precision::Double, Precision::FixedPoint];
-
-fn flow(rate: f64, thermostat: Option<Thermostat>, first_step: u64) -> StageContext {
-    let shear = Some(ShearPlan::Steady { rate });
-    let thermostat = thermostat.and_then(|kind| thermostat_at(kind, 1.0));
-    StageContext { thermostat, first_step, steps: u64::MAX / 2, swap: None, barostat: None, shear }
-}
 
 const THERMOSTATS: [Option<Thermostat>; 5] = [
     None,
@@ -34,13 +28,6 @@ fn sheared(plan: &Plan, state: &ExactState, stage: &StageContext) -> Box<dyn Eng
     let mut engine = engine::create(plan, state).unwrap();
     engine.begin_stage(stage).unwrap();
     engine
-}
-
-fn melt(plan: &Plan) -> ExactState {
-    let mut engine = liquid(plan, 1.0, 100);
-    // Without a momentum of the whole.
-    engine.draw_velocities(1.0, true).unwrap();
-    engine.export().unwrap()
 }
 
 /// A liquid after steps in a flow, without a break and with a restart on the way.

@@ -84,9 +84,14 @@ fn along_curve(count: [u32; 3], dimension: usize) -> Vec<u32> {
 impl CellGrid {
     /// Cells in which lists with the same reach are made at any tilt of the box. Cells are those of skewed coordinates: slabs
     /// along the tilted period.
-    pub fn of_tilted_box(simulation_box: &SimulationBox, reach: f64, particles: usize) -> Self {
+    pub fn of_tilted_box(
+        simulation_box: &SimulationBox,
+        reach: f64,
+        particles: usize,
+        bounds: [[f64; 2]; 3],
+    ) -> Self {
         let along_x = reach * simulation_box.widening_of_cells();
-        Self::with_reaches(simulation_box, [along_x, reach, reach], particles, WHOLE)
+        Self::with_reaches(simulation_box, [along_x, reach, reach], particles, bounds)
     }
 
     /// The cells of a part of the box and those around it; `bounds` are fractions of the edges, `particles` is the

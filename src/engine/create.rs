@@ -25,7 +25,9 @@ pub fn create_on(
     let precision = plan.run.precision;
     match ranks.count() {
         1 => create(plan, state),
-        _ if plan.may_tilt() || state.simulation_box.is_tilted() => Err(EngineError::TiltOnRanks),
+        _ if !is_on_cpu(plan.run.engine) && plan.takes_tilts(&state.simulation_box) => {
+            Err(EngineError::TiltOnRanks)
+        }
         ranks if plan.integrity.is_some() && precision != Precision::FixedPoint => {
             Err(EngineError::RecheckOnRanks { ranks, precision: precision.name() })
         }

@@ -131,14 +131,23 @@ pub enum EngineError {
 
     #[error(
         "{ranks} ranks: the box of {} has no grid of {ranks} domains with edges of at least {reach:.3} (cutoff and \
-         skin); it has room for {most} at most",
-        lengths(edges)
+         skin){}; it has room for {most} at most",
+        lengths(edges),
+        also_along_x(*along_x)
     )]
     #[diagnostic(help(
         "there are grids for {} ranks; a smaller run.skin makes room for more",
         list(fitting)
     ))]
-    Ranks { ranks: usize, edges: Vec<f64>, reach: f64, most: u32, fitting: Vec<u32> },
+    Ranks {
+        ranks: usize,
+        edges: Vec<f64>,
+        reach: f64,
+        /// The same along x, where the box takes tilts.
+        along_x: Option<f64>,
+        most: u32,
+        fitting: Vec<u32>,
+    },
 
     #[error("run.transport: \"{0}\" does not bring messages from GPU to GPU here")]
     #[diagnostic(help("use \"auto\", which takes what works, or \"host-memory\""))]
@@ -190,6 +199,12 @@ impl EngineError {
 
 fn lengths(edges: &[f64]) -> String {
     edges.iter().map(|edge| format!("{edge:.3}")).collect::<Vec<_>>().join(" x ")
+}
+
+/// What domains must be along x in a box that takes tilts.
+fn also_along_x(along_x: Option<f64>) -> String {
+    along_x
+        .map_or_else(String::new, |reach| format!(", along x {reach:.3}, as the box takes tilts"))
 }
 
 /// Numbers in words, the first left out where they are many.

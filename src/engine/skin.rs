@@ -101,8 +101,8 @@ fn on_gpus(plan: &Plan, simulation_box: &SimulationBox, ranks: usize) -> f64 {
     let particles = plan.system.particle_count() / ranks;
     let fewer = (1e6 / particles.max(1) as f64).log2();
     let wide = cutoff * (0.17 + 0.02 * fewer).clamp(0.17, 0.21);
-    let fits = || DomainGrid::new(simulation_box, ranks, plan.reach(wide)).is_ok();
-    plan.run.skin.unwrap_or_else(|| if fits() { wide } else { on_cpu(plan) })
+    let fits = || grid(plan, simulation_box, ranks, plan.reach(wide)).is_ok();
+    plan.run.skin.unwrap_or_else(|| if fits() { wide.min(room(plan)) } else { on_cpu(plan) })
 }
 
 /// The domains of a number of ranks, and how far each sees beyond its own: cutoff and skin.
@@ -117,5 +117,15 @@ pub fn domains(
 ) -> Result<(DomainGrid, f64), super::EngineError> {
     let skin = on_ranks(plan, simulation_box, ranks, processor);
     let reach = plan.reach(skin);
-    Ok((DomainGrid::new(simulation_box, ranks, reach)?, reach))
+    Ok((grid(plan, simulation_box, ranks, reach)?, reach))
+}
+
+fn grid(
+    plan: &Plan,
+    simulation_box: &SimulationBox,
+    ranks: usize,
+    reach: f64,
+) -> Result<DomainGrid, super::EngineError> {
+    let takes_tilts = plan.takes_tilts(simulation_box);
+    DomainGrid::for_tilts(takes_tilts, simulation_box, ranks, reach)
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use supercool::engine::{self, Engine, ExactState, StageContext};
 use supercool::plan::{
     CheckpointPlan, EngineChoice, InitialPlan, Lattice, OutputPlan, Plan, Precision, Ramp, RunPlan,
-    SpeciesPairs, SwapPlan, SystemPlan, Thermostat, ThermostatPlan,
+    ShearPlan, SpeciesPairs, SwapPlan, SystemPlan, Thermostat, ThermostatPlan,
 };
 use supercool::potential::{Diameters, PairParameters, PairPotential, PotentialPlan, Truncation};
 use supercool::system::{SimulationBox, Snapshot, Species, species_of_particles};
@@ -170,6 +170,20 @@ pub fn liquid(plan: &Plan, temperature: f64, steps: u64) -> Box<dyn Engine> {
     }
     begin(engine.as_mut(), None);
     engine
+}
+
+/// A liquid at a temperature of 1, without a momentum of the whole.
+pub fn melt(plan: &Plan) -> ExactState {
+    let mut engine = liquid(plan, 1.0, 100);
+    engine.draw_velocities(1.0, true).unwrap();
+    engine.export().unwrap()
+}
+
+/// A stage without end in a steady shear, at a temperature of 1 where it has a thermostat.
+pub fn flow(rate: f64, thermostat: Option<Thermostat>, first_step: u64) -> StageContext {
+    let shear = Some(ShearPlan::Steady { rate });
+    let thermostat = thermostat.and_then(|kind| thermostat_at(kind, 1.0));
+    StageContext { thermostat, first_step, steps: u64::MAX / 2, swap: None, barostat: None, shear }
 }
 
 /// An engine that holds another's state under another plan.

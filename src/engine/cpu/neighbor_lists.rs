@@ -21,6 +21,8 @@ pub type Ghosts<'a> = (&'a [u32], &'a [u8]);
 /// What lists are made by; they lie in the chunks.
 pub struct NeighborLists<P: Policy> {
     grid: CellGrid,
+    /// Of the part of the box, as fractions of the edges.
+    bounds: [[f64; 2]; 3],
     /// Whether the cells are wide enough for any tilt.
     is_wide: bool,
     skin: f64,
@@ -60,9 +62,10 @@ impl<P: Policy> NeighborLists<P> {
         let (particles, farthest) = (plan.system.particle_count(), plan.reach(skin));
         let is_wide = simulation_box.is_tilted() || plan.shears();
         NeighborLists {
+            bounds,
             is_wide,
             grid: match is_wide {
-                true => CellGrid::of_tilted_box(simulation_box, farthest, particles),
+                true => CellGrid::of_tilted_box(simulation_box, farthest, particles, bounds),
                 false => CellGrid::new(simulation_box, farthest, particles, bounds),
             },
             skin,
@@ -79,7 +82,8 @@ impl<P: Policy> NeighborLists<P> {
     pub fn widen(&mut self, simulation_box: &SimulationBox, particles: usize) -> bool {
         let was_narrow = !std::mem::replace(&mut self.is_wide, true);
         if was_narrow {
-            self.grid = CellGrid::of_tilted_box(simulation_box, self.farthest, particles);
+            let (farthest, bounds) = (self.farthest, self.bounds);
+            self.grid = CellGrid::of_tilted_box(simulation_box, farthest, particles, bounds);
         }
         was_narrow
     }
@@ -109,6 +113,14 @@ impl<P: Policy> NeighborLists<P> {
         let shortening = 1.0 + half - (1.0 + half * half).sqrt();
         let limit = skin::SHARE * (self.skin - shortening * self.farthest);
         P::Real::from_f64(if limit > 0.0 { limit.powi(2) } else { -1.0 })
+    }
+
+    /// Share of what the lists allow that is used up when the furthest particle has moved this far (squared), the rest of it by the
+    /// flow.
+    pub fn share_used(&self, moved2: f64, slope: &Slope<P::Real>) -> f64 {
+        let all = self.limit2.to_f64().sqrt();
+        let left = self.limit2_in_flow(slope).to_f64().max(0.0).sqrt();
+        (moved2.sqrt() + (all - left)) / all
     }
 
     /// Rebuildings after which particles are sorted in memory.

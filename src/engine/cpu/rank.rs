@@ -18,6 +18,7 @@ use crate::engine::thermostats::{begin_step, end_step, kicks_at_end, scale_veloc
 use crate::engine::{EngineError, EngineReport, StageContext, Thermodynamics, skin};
 use crate::integrator::ThermostatState;
 use crate::plan::Plan;
+use crate::system::SimulationBox;
 
 /// The engine of a rank of a plan on CPUs, holding some of the particles of a state. Collective.
 ///
@@ -37,6 +38,7 @@ pub fn create_on_rank(
 /// What the steps since the last verification have changed, as it was before them.
 struct Saved<P: Policy> {
     step: u64,
+    tilt: f64,
     chunks: Vec<Moving<P>>,
     thermostat: ThermostatState,
     /// Half steps of a thermostat.
@@ -70,14 +72,17 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
     ) -> Result<Self, EngineError> {
         let skin = skin::on_cpu(plan);
         let total = plan.system.particle_count();
-        let simulation_box = &start.simulation_box;
         let reach = plan.reach(skin);
         let threads = plan.run.threads.unwrap_or_else(|| threads_of_rank(&*communicator));
-        let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
+        let mut domain = Domain::new(communicator, start, total, reach)?;
         let bounds = std::array::from_fn(|axis| domain.grid().bounds(domain.rank(), axis));
         let processor = domain.all_or_none(start.step, Processor::new(threads))?;
         let stepper = MultiRank { domain, stepping: [0; 2], repeated: 0 };
         let mut engine = Self::empty(plan, start, skin, processor, bounds, stepper);
+        engine.check_tilt()?;
+        if start.takes_tilts {
+            engine.neighbor_lists.widen(&start.simulation_box, total);
+        }
         engine.state.load(Chunk::all_of(part));
         engine.parallel(|engine| engine.make_all_anew())?;
         Ok(engine)
@@ -101,7 +106,7 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
             let mut verified = true;
             while engine.state.step < end || !verified {
                 let step = engine.state.step;
-                if step < end && engine.stepper.domain.schedule.rebuilds_in(step + 1) {
+                if step < end && engine.rebuilds_in_next_step() {
                     engine.rebuilding_step()?;
                     verified = false;
                 } else {
@@ -117,11 +122,17 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         result
     }
 
-    /// Takes steps with the present lists, and verifies that these were good; else goes back to where it began, with
-    /// the lists to be rebuilt at the right step.
+    /// Whether the lists are to be rebuilt in the coming step, or the box is flipped in it: particles then change domains.
+    fn rebuilds_in_next_step(&self) -> bool {
+        let next = self.state.step + 1;
+        self.stepper.domain.schedule.rebuilds_in(next) || self.flips_in_next_step()
+    }
+
+    /// Takes steps with the present lists, up to one or to a flip of the box, and verifies that these were good; else goes back
+    /// to where it began, with the lists to be rebuilt at the right step.
     fn steps_to(&mut self, stop: u64) -> Result<(), EngineError> {
         let saved = self.saved();
-        while self.state.step < stop {
+        while self.state.step < stop && !self.flips_in_next_step() {
             if let Err(error) = self.step_with_ghosts() {
                 // All ranks have met it.
                 let step = self.state.step;
@@ -144,8 +155,8 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         for heat in self.stepper.domain.take_heat() {
             self.thermostat.heat += heat;
         }
-        let (step, limit2) = (self.state.step, self.neighbor_lists.limit2().to_f64());
-        self.stepper.domain.schedule.compared(step, (verdict.moved2 / limit2).sqrt());
+        let used = self.neighbor_lists.share_used(verdict.moved2, self.state.policy().slope());
+        self.stepper.domain.schedule.compared(self.state.step, used);
         Ok(())
     }
 
@@ -200,6 +211,7 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
     fn saved(&self) -> Saved<P> {
         Saved {
             step: self.state.step,
+            tilt: self.state.policy().slope().tilt,
             chunks: self
                 .state
                 .chunks
@@ -225,6 +237,7 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         }
         self.stepper.repeated += self.state.step - saved.step;
         self.state.step = saved.step;
+        self.set_tilt(saved.tilt);
         self.thermostat = saved.thermostat;
         let domain = &mut self.stepper.domain;
         domain.heat.truncate(saved.heats);
@@ -301,13 +314,14 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
             .iter()
             .flat_map(|chunk| (0..chunk.len()).map(move |i| position(chunk, i)))
             .collect();
+        let slope = self.state.simulation_box().slope();
         let (_, chunks, sites) = self.state.split();
         let domain = &mut self.stepper.domain;
         let describe = |place: u32| {
             let (chunk, i) = (&chunks[place as usize / CHUNK], place as usize % CHUNK);
             (chunk.id[i], chunk.species[i])
         };
-        domain.choose_ghosts::<P, STRIDE>(&positions, describe, sites);
+        domain.choose_ghosts::<P, STRIDE>(&positions, slope, describe, sites);
         domain.schedule.rebuilt(self.state.step);
         self.state.give_diameters_to_ghosts(self.stepper.ghosts().0);
         let (set, ghosts) = (self.processor.instruction_set(), self.stepper.ghosts());
@@ -323,7 +337,7 @@ impl<P: Policy> RankEngine for CpuEngine<P, MultiRank> {
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.enter_stage(stage);
-        Ok(())
+        self.take_flow(stage)
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
@@ -361,6 +375,10 @@ impl<P: Policy> RankEngine for CpuEngine<P, MultiRank> {
 
     fn count_volume_trial(&mut self, accepted: Option<f64>) {
         self.thermostat.count_volume_trial(accepted);
+    }
+
+    fn simulation_box(&self) -> SimulationBox {
+        *self.state.simulation_box()
     }
 
     fn part(&self) -> Result<Part, EngineError> {

@@ -45,10 +45,7 @@ impl<P: Policy> CpuEngine<P> {
     /// # Errors
     /// If the box is too narrow for it.
     pub(super) fn enter_flow(&mut self, stage: &StageContext) -> Result<(), EngineError> {
-        let timestep = self.plan.run.timestep;
-        let growth = |shear: ShearPlan| shear.growth(self.state.simulation_box(), timestep);
-        self.flow = Flow { growth: stage.shear.map(growth) };
-        self.check_tilt()?;
+        self.take_flow(stage)?;
         let particles = self.particle_count();
         if !self.flow.is_at_rest()
             && self.neighbor_lists.widen(self.state.simulation_box(), particles)
@@ -60,6 +57,29 @@ impl<P: Policy> CpuEngine<P> {
 }
 
 impl<P: Policy, S: Stepper> CpuEngine<P, S> {
+    /// Takes the flow of a stage, for which lists and domains have room.
+    ///
+    /// # Errors
+    /// If the box is too narrow for it.
+    pub(super) fn take_flow(&mut self, stage: &StageContext) -> Result<(), EngineError> {
+        let timestep = self.plan.run.timestep;
+        let growth = |shear: ShearPlan| shear.growth(self.state.simulation_box(), timestep);
+        self.flow = Flow { growth: stage.shear.map(growth) };
+        self.check_tilt()
+    }
+
+    /// Whether the drift of the coming step ends with a flip of the box.
+    pub(super) fn flips_in_next_step(&self) -> bool {
+        let steps = self.state.step - self.stage.first_step;
+        (self.state.policy().slope().tilt + 4.0 * self.flow.quarter(steps)).abs() > 0.5
+    }
+
+    /// Gives the box a tilt of up to 1/2, in which skewed coordinates stay as they are.
+    pub(super) fn set_tilt(&mut self, tilt: f64) {
+        self.state.set_tilt(tilt);
+        self.plan.system.simulation_box = *self.state.simulation_box();
+    }
+
     /// Whether drifts are those of a tilted box, or lists are.
     pub(super) fn is_tilted(&self) -> bool {
         !self.flow.is_at_rest()
@@ -117,7 +137,8 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
     /// What rounding would leave of the momentum along x when all velocities along it lose `growth` of those along y, in units
     /// of the last digit; nothing where velocities are no integers, masses differ, or a thermostat acts.
     fn residue(&self, growth: f64) -> Residue {
-        if !self.stage.keeps_momentum_in_flow(self.state.species()) {
+        let has_units = P::exact_sum(std::iter::empty()).is_some();
+        if !has_units || !self.stage.keeps_momentum_in_flow(self.state.species()) {
             return Residue::default();
         }
         let policy = self.state.policy();
@@ -129,8 +150,7 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         let all = self.state.chunks.par_iter().map(sums);
         let all = all.reduce(|| Some((0, 0)), |a, b| Some((a?.0 + b?.0, a?.1 + b?.1)));
         let Some((lost, momentum)) = all else { return Residue::default() };
-        let lost = self.stepper.combine_units(lost);
-        let momentum = self.stepper.combine_units(momentum);
+        let [lost, momentum] = self.stepper.combine_units([lost, momentum]);
         let expected = -(momentum as f64 * growth).round_ties_even();
         Residue::new(lost - expected as i128, self.particle_count())
     }

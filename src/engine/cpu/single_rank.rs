@@ -34,7 +34,7 @@ impl<P: Policy> CpuEngine<P> {
         let layout = state.memory.as_ref().filter(|memory| memory.threads_per_particle.is_none());
         let skin = plan.run.skin.or(layout.map(|memory| memory.skin));
         let skin = skin.unwrap_or_else(|| skin::on_cpu(plan));
-        let start = Start::of_state(state);
+        let start = Start::of_state(plan, state);
         let mut engine = Self::empty(plan, &start, skin, processor, WHOLE, SingleRank);
         // A layout made with another skin would not give its bits anyway.
         let layout = layout.filter(|memory| memory.skin == skin);
@@ -81,7 +81,8 @@ impl<P: Policy> CpuEngine<P> {
         let simulation_box = state.simulation_box;
         let (step, thermostat) = (self.state.step, self.thermostat.clone());
         let diameter = self.state.diameters().to_vec();
-        let start = Start { step, simulation_box, thermostat, diameter };
+        let takes_tilts = self.plan.takes_tilts(&simulation_box);
+        let start = Start { step, simulation_box, takes_tilts, thermostat, diameter };
         let skin = self.neighbor_lists.skin();
         let mut engine =
             Self::empty(&self.plan, &start, skin, self.processor.clone(), WHOLE, SingleRank);

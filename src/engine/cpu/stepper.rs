@@ -15,8 +15,8 @@ pub trait Stepper: Send + Sync {
         here: Result<[ExactSum; COUNT], u32>,
     ) -> Result<[ExactSum; COUNT], u32>;
 
-    /// The same of a sum in units of the last digit.
-    fn combine_units(&self, here: i128) -> i128;
+    /// The same of sums in units of the last digit.
+    fn combine_units<const COUNT: usize>(&self, here: [i128; COUNT]) -> [i128; COUNT];
 
     /// Adds heat that the particles here have taken up.
     fn add_heat(&mut self, heat: ExactSum, memory: &mut ThermostatState);
@@ -43,7 +43,7 @@ impl Stepper for SingleRank {
         here
     }
 
-    fn combine_units(&self, here: i128) -> i128 {
+    fn combine_units<const COUNT: usize>(&self, here: [i128; COUNT]) -> [i128; COUNT] {
         here
     }
 
@@ -77,7 +77,7 @@ impl Stepper for MultiRank {
         self.domain.combine(here)
     }
 
-    fn combine_units(&self, here: i128) -> i128 {
+    fn combine_units<const COUNT: usize>(&self, here: [i128; COUNT]) -> [i128; COUNT] {
         self.domain.sum_units(here)
     }
 

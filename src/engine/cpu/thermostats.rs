@@ -92,7 +92,10 @@ impl<P: Policy, S: Stepper> Steps for CpuEngine<P, S> {
         if self.is_tilted() {
             let half = Parts { kick: false, second_half: true };
             let (_, runaway) = self.drift_in_tilted_box(half);
-            return if runaway { Err(self.state.find_runaway()) } else { Ok(()) };
+            return match runaway {
+                true => self.unless_noted(Err(self.state.find_runaway())),
+                false => Ok(()),
+            };
         }
         self.state.half_drift(self.processor.instruction_set());
         Ok(())
@@ -201,7 +204,7 @@ impl<P: Policy, S: Stepper> Velocities for CpuEngine<P, S> {
             let velocities =
                 self.state.chunks.iter().flat_map(|chunk| chunk.velocity[axis].iter().copied());
             let Some(here) = P::exact_sum(velocities) else { return Ok(None) };
-            *total = self.stepper.combine_units(here);
+            [*total] = self.stepper.combine_units([here]);
         }
         Ok(Some(totals))
     }

@@ -88,7 +88,8 @@ pub fn drift<P: Policy>(
         }
         let moved = policy.straightened(moved);
         let [x, y, z] = std::array::from_fn(|axis| policy.length(moved[axis], axis));
-        needs_rebuild |= !(x.fused(x, y.fused(y, z * z)) <= limit2);
+        chunk.moved2[i] = x.fused(x, y.fused(y, z * z));
+        needs_rebuild |= !(chunk.moved2[i] <= limit2);
     }
     (needs_rebuild, runaway)
 }

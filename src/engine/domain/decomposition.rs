@@ -7,10 +7,9 @@ use rayon::prelude::*;
 
 use super::communicator::sum_exactly;
 use super::schedule::RebuildSchedule;
-use super::{Communicator, DomainGrid, GpuMessage, Message};
+use super::{Communicator, DomainGrid, GpuMessage, Message, Start};
 use crate::engine::EngineError;
 use crate::engine::precision::{ExactSum, Policy};
-use crate::system::SimulationBox;
 
 /// What a rank knows of the others, and what it has to tell them.
 pub struct Domain {
@@ -53,18 +52,19 @@ const MARGIN: f64 = 1e-5;
 const EDGE_MARGIN: f64 = 1e-6;
 
 impl Domain {
-    /// `reach`: cutoff and skin. Lists are built at `step`.
+    /// `reach`: cutoff and skin. Lists are built at the step of the start.
     ///
     /// # Errors
     /// If the box is too small for this number of ranks.
     pub fn new(
         communicator: Arc<dyn Communicator>,
-        simulation_box: &SimulationBox,
+        start: &Start,
         total: usize,
         reach: f64,
-        step: u64,
     ) -> Result<Self, EngineError> {
-        let grid = DomainGrid::new(simulation_box, communicator.size(), reach)?;
+        let (simulation_box, step) = (&start.simulation_box, start.step);
+        let ranks = communicator.size();
+        let grid = DomainGrid::for_tilts(start.takes_tilts, simulation_box, ranks, reach)?;
         let rank = communicator.rank();
         let neighbors = grid.neighbors(rank);
         let longest = simulation_box.edges().iter().copied().fold(0.0, f64::max);
@@ -192,11 +192,13 @@ impl Domain {
         self.neighbors().count() + 1 == self.grid.total()
     }
 
-    /// Chooses the particles that neighbors need as ghosts, by their positions in the box, and takes theirs: their
-    /// sites are appended to `sites`. `describe` tells id and species at a place in memory.
+    /// Chooses the particles that neighbors need as ghosts, by their positions in the box of a slope
+    /// ([`DomainGrid::distance2`]), and takes theirs: their sites are appended to `sites`. `describe` tells id and species at
+    /// a place in memory.
     pub fn choose_ghosts<P: Policy, const STRIDE: usize>(
         &mut self,
         positions: &[[f64; 3]],
+        slope: f64,
         describe: impl Fn(u32) -> (u32, u8) + Sync,
         sites: &mut Vec<[P::Site; STRIDE]>,
     ) {
@@ -205,7 +207,7 @@ impl Domain {
         self.sent = neighbors
             .par_iter()
             .map(|&neighbor| {
-                let near = |position| grid.distance2(neighbor, position) < reach2;
+                let near = |position| grid.distance2(neighbor, position, slope) < reach2;
                 let all = positions.iter().enumerate();
                 all.filter(|(_, position)| near(**position)).map(|(i, _)| i as u32).collect()
             })
@@ -293,11 +295,10 @@ impl Domain {
         Ok(std::array::from_fn(|k| ExactSum::from_units(values[k])))
     }
 
-    /// Sum of integers over ranks.
-    pub fn sum_units(&self, value: i128) -> i128 {
-        let mut values = [value];
+    /// Sums of integers over ranks.
+    pub fn sum_units<const K: usize>(&self, mut values: [i128; K]) -> [i128; K] {
         self.waiting(|ranks| sum_exactly(ranks, &mut values));
-        values[0]
+        values
     }
 
     /// What each rank has made by itself, or the error of one that could not. Collective.

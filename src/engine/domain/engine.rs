@@ -14,13 +14,13 @@ use crate::engine::{
     Thermodynamics,
 };
 use crate::integrator::ThermostatState;
-use crate::plan::{CheckpointPlan, Plan, Precision};
+use crate::plan::{CheckpointPlan, Plan, Precision, RunPlan};
 use crate::system::{SimulationBox, Snapshot, Species};
 
 /// A system on several ranks, led by this one: every verb is an order to all of them.
 pub struct DomainEngine {
     pub(super) ranks: Ranks,
-    /// Its box is the present one.
+    /// Its box has the present edges.
     pub(super) plan: Plan,
     pub(super) stage: Option<StageContext>,
     /// Takes swap trials, where the stage has some.
@@ -49,21 +49,24 @@ impl DomainEngine {
         state.check_diameters(plan)?;
         let communicator = ranks.communicator().expect("several ranks");
         let processor = Processor::of(plan.run.engine);
-        let (grid, _) = skin::domains(plan, &state.simulation_box, ranks.count(), processor)?;
-        let start = Start::of_state(state);
+        let (simulation_box, count) = (&state.simulation_box, ranks.count());
+        let (grid, _) = skin::domains(plan, simulation_box, count, processor)?;
+        let skin = skin::on_ranks(plan, simulation_box, count, processor);
+        let start = Start::of_state(plan, state);
         // What engines do not read may hold infinities, which an order cannot.
         let of_engines = Plan {
             stages: Vec::new(),
             checkpoint: CheckpointPlan { minutes: 0.0 },
+            run: RunPlan { skin: Some(skin), ..plan.run.clone() },
             ..plan.clone()
         };
-        ranks.order(&Order::Create(Box::new(of_engines), start.clone()));
+        ranks.order(&Order::Create(Box::new(of_engines.clone()), start.clone()));
         let ids_of = ids_of_ranks(plan, state, &grid);
         for (rank, ids) in ids_of.iter().enumerate().skip(1) {
             communicator.send(rank, &Part::of_state(state, ids).to_bytes());
         }
         let part = Part::of_state(state, &ids_of[0]);
-        let own = rank_engine(plan, &start, &part, Arc::clone(communicator))?;
+        let own = rank_engine(&of_engines, &start, &part, Arc::clone(communicator))?;
         let empty = ExactState {
             species_of: Vec::new(),
             diameter: state.diameter.clone(),
@@ -111,6 +114,7 @@ impl DomainEngine {
         let count = self.particles;
         let mut state = ExactState {
             step: self.own.step(),
+            simulation_box: self.simulation_box(),
             thermostat: self.thermostat(),
             ..self.empty.clone()
         };
@@ -195,6 +199,8 @@ impl Engine for DomainEngine {
             Some(_) => Some(cpu::Processor::new(self.plan.run.threads.unwrap_or(0))?),
             None => None,
         };
+        let shears = stage.shear.is_some();
+        assert!(!shears || self.grid.widening() > 1.0, "the plan of the domains has the shear");
         self.stage = Some(stage.clone());
         self.ranks.order(&Order::BeginStage(stage.clone()));
         self.own.begin_stage(stage)
@@ -276,7 +282,7 @@ impl Engine for DomainEngine {
     }
 
     fn simulation_box(&self) -> SimulationBox {
-        self.empty.simulation_box
+        self.own.simulation_box()
     }
 
     /// Domains are those of the new box: all ranks get their particles anew.
@@ -295,7 +301,7 @@ impl Engine for DomainEngine {
         let mut report = self.own.report();
         let communication = self.communicator().name();
         report.hardware.ranks = Some(RanksReport { ranks: self.ranks.count(), communication });
-        let domains = &self.grid.count()[..self.empty.simulation_box.dimension()];
+        let domains = &self.grid.count()[..self.simulation_box().dimension()];
         report.execution.domains = Some(domains.to_vec());
         let share = if stepping > 0.0 { waiting / stepping } else { 0.0 };
         report.execution.communication_share = Some(share);

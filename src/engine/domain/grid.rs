@@ -7,6 +7,7 @@ use crate::system::SimulationBox;
 pub struct DomainGrid {
     simulation_box: SimulationBox,
     count: [u32; 3],
+    widening: f64,
 }
 
 /// Domains are wider than the reach by this factor, so that rounding cannot put a neighbor two domains away.
@@ -28,7 +29,44 @@ impl DomainGrid {
         ranks: usize,
         reach: f64,
     ) -> Result<Self, EngineError> {
-        let most = most_domains(simulation_box, reach);
+        Self::widened(simulation_box, ranks, reach, 1.0)
+    }
+
+    /// The same in a box that takes any tilt. Domains are parts of the skewed box, and move with a flow: slabs along the tilted
+    /// period, which are narrower across than along x.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_tilted_box(
+        simulation_box: &SimulationBox,
+        ranks: usize,
+        reach: f64,
+    ) -> Result<Self, EngineError> {
+        Self::widened(simulation_box, ranks, reach, simulation_box.widening_of_cells())
+    }
+
+    /// That of a box that takes tilts or not.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn for_tilts(
+        takes_tilts: bool,
+        simulation_box: &SimulationBox,
+        ranks: usize,
+        reach: f64,
+    ) -> Result<Self, EngineError> {
+        let grid = if takes_tilts { Self::of_tilted_box } else { Self::new };
+        grid(simulation_box, ranks, reach)
+    }
+
+    fn widened(
+        simulation_box: &SimulationBox,
+        ranks: usize,
+        reach: f64,
+        widening: f64,
+    ) -> Result<Self, EngineError> {
+        let reaches = [widening * reach, reach, reach];
+        let most = most_domains(simulation_box, reaches);
         let fits = |count: &[u32; 3]| (0..3).all(|axis| count[axis] <= most[axis]);
         let interface = |count: &[u32; 3]| -> f64 {
             let edges = simulation_box.padded_edges();
@@ -41,7 +79,7 @@ impl DomainGrid {
         let volume = |count: &[u32; 3]| -> f64 {
             let along = |axis: usize| match (simulation_box.edges()[axis], count[axis]) {
                 (edge, 1) => edge,
-                (edge, count) => (edge / f64::from(count) + 2.0 * reach).min(edge),
+                (edge, count) => (edge / f64::from(count) + 2.0 * reaches[axis]).min(edge),
             };
             (0..simulation_box.dimension()).map(along).product()
         };
@@ -57,11 +95,12 @@ impl DomainGrid {
             .filter(|count| interface(count) <= least * (1.0 + 1e-9))
             .min_by(|a, b| weight(a).total_cmp(&weight(b)));
         match best {
-            Some(count) => Ok(DomainGrid { simulation_box: *simulation_box, count }),
+            Some(count) => Ok(DomainGrid { simulation_box: *simulation_box, count, widening }),
             None => Err(EngineError::Ranks {
                 ranks,
                 edges: simulation_box.edges().to_vec(),
                 reach,
+                along_x: (widening > 1.0).then_some(reaches[0]),
                 most: room,
                 fitting: fitting(most, u32::try_from(ranks.saturating_mul(2)).unwrap_or(u32::MAX)),
             }),
@@ -76,6 +115,11 @@ impl DomainGrid {
     /// Domains in all.
     pub fn total(&self) -> usize {
         self.count.iter().product::<u32>() as usize
+    }
+
+    /// How much further ghosts may be away along x than along the other axes, where the box takes tilts.
+    pub fn widening(&self) -> f64 {
+        self.widening
     }
 
     /// Where a rank's domain lies in the grid.
@@ -155,28 +199,42 @@ impl DomainGrid {
         }))
     }
 
-    /// Squared distance of a position in the box from a rank's domain, to its nearest image.
-    pub fn distance2(&self, rank: usize, position: [f64; 3]) -> f64 {
+    /// Squared distance of a position in the box from a rank's domain, to its nearest image, or less. Positions are skewed as
+    /// the box is, whose tilted period goes by `slope` along x where it goes by one along y.
+    pub fn distance2(&self, rank: usize, position: [f64; 3], slope: f64) -> f64 {
         let edges = self.simulation_box.padded_edges();
-        let mut distance2 = 0.0;
+        let mut gaps = [0.0; 3];
         for axis in 0..self.simulation_box.dimension() {
             if self.count[axis] > 1 {
                 let [lower, upper] = self.bounds(rank, axis).map(|bound| bound * edges[axis]);
                 let x = position[axis];
                 let below = if x < lower { lower - x } else { lower - x + edges[axis] };
                 let above = if x >= upper { x - upper } else { x - upper + edges[axis] };
-                let gap = if (lower..upper).contains(&x) { 0.0 } else { below.min(above) };
-                distance2 += gap * gap;
+                gaps[axis] = if (lower..upper).contains(&x) { 0.0 } else { below.min(above) };
             }
         }
-        distance2
+        let [x, y, z] = gaps;
+        across(x, y, slope.abs()) + z * z
+    }
+}
+
+/// Least square of the length of `(d_x + s d_y, d_y)` for skewed differences of at least these gaps, of either sign.
+fn across(x: f64, y: f64, s: f64) -> f64 {
+    let stretch = 1.0 + s * s;
+    if s * y >= x {
+        y * y
+    } else if s * x >= stretch * y {
+        x * x / stretch
+    } else {
+        let along = x - s * y;
+        along * along + y * y
     }
 }
 
 /// Most domains along each axis.
-fn most_domains(simulation_box: &SimulationBox, reach: f64) -> [u32; 3] {
+fn most_domains(simulation_box: &SimulationBox, reaches: [f64; 3]) -> [u32; 3] {
     let mut most = [1; 3];
-    for (most, edge) in most.iter_mut().zip(simulation_box.edges()) {
+    for ((most, edge), reach) in most.iter_mut().zip(simulation_box.edges()).zip(reaches) {
         *most = (edge / (reach * MARGIN)).floor().clamp(1.0, 1024.0) as u32;
     }
     most
@@ -272,8 +330,43 @@ mod tests {
         for (x, expected) in [(0.0, 0.0), (3.9, 0.0), (5.0, 1.0), (7.5, 3.5), (11.0, 1.0)] {
             let mut position = [1.0; 3];
             position[axis] = x;
-            let distance = grid.distance2(0, position).sqrt();
+            let distance = grid.distance2(0, position, 0.0).sqrt();
             assert!((distance - expected).abs() < 1e-12, "{x}: {distance}");
         }
+    }
+
+    /// The least of many differences beyond the gaps is found, and no other is shorter.
+    #[test]
+    fn distances_across_a_skewed_corner_are_the_least() {
+        for (x, y) in [(1.0, 0.0), (0.0, 0.7), (1.0, 0.1), (1.0, 0.4), (0.3, 1.0), (0.2, 0.2)] {
+            for s in [0.0, 0.1, 0.5, 1.3] {
+                let mut least = f64::INFINITY;
+                for i in 0..=400 {
+                    let beyond = |gap: f64, k: u32| gap + 0.005 * f64::from(k);
+                    for k in 0..=400 {
+                        let (dx, dy) = (beyond(x, i), beyond(y, k));
+                        for dx in [dx, -dx] {
+                            least = least.min((dx + s * dy).powi(2) + dy * dy);
+                        }
+                    }
+                }
+                let found = across(x, y, s);
+                assert!(
+                    found <= least + 1e-12 && found > least - 0.01,
+                    "{x} {y} {s}: {found} {least}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn domains_of_a_tilted_box_are_wider_along_x() {
+        let simulation_box = SimulationBox::new(&[9.0, 9.0, 9.0]);
+        assert!(DomainGrid::new(&simulation_box, 27, 2.8).is_ok());
+        // The reach along x is 3.13: two domains fit.
+        let error = DomainGrid::of_tilted_box(&simulation_box, 27, 2.8).unwrap_err();
+        let EngineError::Ranks { most, .. } = &error else { panic!("{error}") };
+        assert_eq!(*most, 18);
+        assert!(error.to_string().contains("3.130"), "{error}");
     }
 }

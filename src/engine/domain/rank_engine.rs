@@ -6,6 +6,7 @@ use crate::engine::barostat::PairSums;
 use crate::engine::swaps::SwapRound;
 use crate::engine::{EngineError, EngineReport, ExactState, StageContext, Thermodynamics};
 use crate::integrator::ThermostatState;
+use crate::plan::Plan;
 use crate::system::SimulationBox;
 
 /// The engine of a rank: holds the particles of its domain and moves them, together with the other ranks. All verbs are
@@ -65,6 +66,9 @@ pub trait RankEngine: Send {
     /// As [`ThermostatState::count_volume_trial`].
     fn count_volume_trial(&mut self, accepted: Option<f64>);
 
+    /// The present one, the same on all ranks.
+    fn simulation_box(&self) -> SimulationBox;
+
     /// This rank's particles.
     ///
     /// # Errors
@@ -93,17 +97,20 @@ pub trait RankEngine: Send {
 pub struct Start {
     pub step: u64,
     pub simulation_box: SimulationBox,
+    /// It has a tilt, or will have one.
+    pub takes_tilts: bool,
     pub thermostat: ThermostatState,
     /// Of all particles of the system, by id; empty where they have none.
     pub diameter: Vec<f64>,
 }
 
 impl Start {
-    /// That of a state.
-    pub fn of_state(state: &ExactState) -> Self {
+    /// That of a state of a plan.
+    pub fn of_state(plan: &Plan, state: &ExactState) -> Self {
         Start {
             step: state.step,
             simulation_box: state.simulation_box,
+            takes_tilts: plan.takes_tilts(&state.simulation_box),
             thermostat: state.thermostat.clone(),
             diameter: state.diameter.to_vec(),
         }

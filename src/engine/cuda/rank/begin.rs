@@ -90,7 +90,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let skin = skin::on_ranks(plan, simulation_box, communicator.size(), Processor::Gpu);
         let reach = plan.reach(skin);
         let gpu = gpu_of(&*communicator);
-        let mut domain = Domain::new(communicator, simulation_box, total, reach, start.step)?;
+        let mut domain = Domain::new(communicator, start, total, reach)?;
         let made = gpu.and_then(|gpu| Self::of_domain(plan, start, part, gpu, skin, &domain));
         let (engine, memory) = domain.all_or_none(start.step, made)?;
         let mut halo = Halo::new(&domain, simulation_box);

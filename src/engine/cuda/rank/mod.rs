@@ -35,6 +35,7 @@ use crate::engine::swaps::SwapRound;
 use crate::engine::thermostats::scale_velocities;
 use crate::engine::{EngineError, StageContext, Thermodynamics};
 use crate::integrator::ThermostatState;
+use crate::system::SimulationBox;
 
 impl<P: DevicePolicy> RankEngine for CudaEngine<P, MultiRank> {
     fn step(&self) -> u64 {
@@ -87,6 +88,10 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P, MultiRank> {
 
     fn count_volume_trial(&mut self, accepted: Option<f64>) {
         self.thermostat.count_volume_trial(accepted);
+    }
+
+    fn simulation_box(&self) -> SimulationBox {
+        *self.state.simulation_box()
     }
 
     fn part(&self) -> Result<Part, EngineError> {

@@ -200,6 +200,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         let start = Start {
             step: state.step,
             simulation_box: state.simulation_box,
+            takes_tilts: plan.takes_tilts(&state.simulation_box),
             thermostat: state.thermostat.clone(),
             diameter: state.diameter.to_vec(),
         };
