@@ -328,9 +328,9 @@ fn steps_are_repeated_for_integrity_only_where_ranks_repeat_them_to_the_bit() {
     on_threads(4, |ranks| run::run(plan, &text, &options(ranks)).unwrap());
 }
 
-/// Two stages that write all kinds of files.
+/// Three stages, the last with a flow, that write all kinds of files.
 fn job(directory: &Path) -> (Plan, String) {
-    let text = configuration(3, 500, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1")
+    let text = configuration(3, 1000, "fixed-point", "timestep = 0.004\nskin = 0.3\nthreads = 1")
         + r#"
 [[stage]]
 name = "equilibrate"
@@ -353,6 +353,12 @@ observables = [
     "mean-square-displacement", "velocity-autocorrelation", "self-intermediate-scattering-function",
     "self-overlap-susceptibility", "stress-autocorrelation", "coherent-intermediate-scattering-function"
 ]
+
+[[stage]]
+name = "flow"
+steps = 300
+shear = { rate = 2.0 }
+observe = { thermodynamics = 20, trajectory = 100 }
 "#;
     let file = directory.join("job.toml");
     std::fs::write(&file, &text).unwrap();
@@ -367,7 +373,7 @@ fn options(ranks: Ranks) -> RunOptions {
 }
 
 fn assert_same_files(one: &Path, other: &Path) {
-    for file in ["equilibrate.h5", "production.h5", "production.h5md"] {
+    for file in ["equilibrate.h5", "production.h5", "production.h5md", "flow.h5", "flow.h5md"] {
         assert_same_numbers(&one.join("out").join(file), &other.join("out").join(file));
     }
     let frames = |directory: &Path| {
