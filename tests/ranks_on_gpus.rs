@@ -323,6 +323,23 @@ fn assert_bits_with_events(toml: &str, stages: &[String], events: &[&str]) {
     }
 }
 
+/// Domains so long that some particles have no ghosts near them: their forces are summed while the sites of ghosts travel, and a
+/// thermostat that scales velocities before the second kick has them kicked later.
+#[test]
+fn particles_away_from_the_boundary_are_kicked_once() {
+    let keys = "timestep = 0.004\nskin = 0.3\nthreads = 1\ntransport = \"host-memory\"";
+    let toml = kob_andersen(3, 1000, "fixed-point", keys)
+        .replace("density = 1.2", "box = [26.0, 5.8, 5.7]")
+        + "[[stage]]\nname = \"bussi\"\nsteps = 20\nobserve = { thermodynamics = 10 }\n\
+           thermostat = { kind = \"bussi\", temperature = 1.5, time = 0.1 }\n";
+    let expected = Job::new(&toml);
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    for place in places() {
+        let found = run(&toml, place, 2, 2, "host-memory");
+        assert_same_numbers(&expected.path("out/bussi.h5"), &found.path("out/bussi.h5"));
+    }
+}
+
 /// Velocities that jump: lists end much earlier than those before, and rebuildings that were launched ahead are left out.
 #[test]
 fn steps_with_lists_that_were_too_old_are_taken_again() {

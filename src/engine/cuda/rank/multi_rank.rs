@@ -14,6 +14,7 @@ use crate::engine::cuda::thermostat::StepKernel;
 use crate::engine::domain::Domain;
 use crate::engine::precision::ExactSum;
 use crate::engine::report::Execution;
+use crate::engine::thermostats::kicks_at_end;
 
 /// A rebuilding that was launched. If it is behind steps that end elsewhere, it does nothing, and is forgotten.
 #[derive(Clone, Copy, Debug)]
@@ -152,10 +153,11 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         mut region: Option<Region>,
     ) -> Result<(), EngineError> {
         let (lanes, step) = (self.neighbor_list.lanes(self.state.count()), self.state.step);
+        let kick = u32::from(!kicks_at_end(&self.stage));
         let (kernels, stepper) = (self.device.kernels(), &mut self.stepper);
         let of_region = stepper.kernels.forces_of_region;
         let mut compute = || match region.take().filter(|_| lanes > 0) {
-            Some(region) => kernels.launch_over(lanes, of_region, (region as u32, 1, step)),
+            Some(region) => kernels.launch_over(lanes, of_region, (region as u32, kick, step)),
             None => Ok(()),
         };
         let MultiRank { domain, messages, transport, .. } = stepper;
