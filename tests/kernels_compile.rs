@@ -300,13 +300,18 @@ fn kernels_of_tilted_boxes_compile_without_spills() {
         }
         let simulation_box = &mut plan.system.simulation_box;
         *simulation_box = simulation_box.with_tilt(0.3);
-        let program = program(&plan);
-        assert!(program.macros.contains(&("TILTED".to_owned(), "1".to_owned())));
-        let name = format!("{}, sm_{architecture}", precision.name());
-        cases.push((name, program, Architecture::Machine(architecture)));
+        for (of, program) in [("whole", program(&plan)), ("domain", domain_program(&plan))] {
+            assert!(program.macros.contains(&("TILTED".to_owned(), "1".to_owned())));
+            let name = format!("{of}, {}, sm_{architecture}", precision.name());
+            cases.push((name, program, Architecture::Machine(architecture)));
+        }
     }
     for (name, resources) in compile_all(cases) {
-        for kernel in FORCE_KERNELS {
+        let kernels = match name.starts_with("whole") {
+            true => &FORCE_KERNELS[..],
+            false => &["advance_with_peers", "forces_of_region"],
+        };
+        for &kernel in kernels {
             let found = resources.iter().find(|of| of.is_kernel && of.function == kernel).unwrap();
             println!(
                 "{name}: {kernel}: {} bytes beside {} registers",

@@ -109,7 +109,8 @@ fn flows_on_any_number_of_ranks_have_the_bits_of_one() {
     }
 }
 
-/// Lists that live for few steps, or die early and unforeseen as velocities jump; others that live long.
+/// Lists that live for few steps, or die early and unforeseen as velocities jump; others that live long. The box is flipped in a step,
+/// the 90th, in which particles collide.
 #[test]
 fn lists_of_ranks_follow_the_flow() {
     let mut plan = plan(3, Precision::FixedPoint);
@@ -121,7 +122,7 @@ fn lists_of_ranks_follow_the_flow() {
     let mut run = |ranks: &Ranks, skin: f64, parts: &[u64]| {
         plan.run.skin = Some(skin);
         let stage =
-            StageContext { thermostat: Some(kicks), steps: 120, ..flow(1.5, None, start.step) };
+            StageContext { thermostat: Some(kicks), steps: 120, ..flow(1.3966, None, start.step) };
         let mut engine = engine_in(ranks, &plan, &start, &stage);
         parts.iter().for_each(|&steps| engine.advance(steps).unwrap());
         (without_memory(engine.export().unwrap()), engine.report().execution)
@@ -156,6 +157,57 @@ fn a_flow_goes_on_with_any_number_of_ranks() {
         }
         assert_eq!(state.simulation_box, expected.simulation_box);
         assert!(state == expected, "{kind:?}");
+    }
+}
+
+/// From a tilt near to the flips, which the oscillation passes to and fro.
+#[test]
+fn oscillations_on_ranks_have_the_bits_of_one() {
+    let plan = plan(2, Precision::FixedPoint);
+    let mut engine = engine_in(&Ranks::default(), &plan, &melt(&plan), &flow(2.0, None, 0));
+    engine.advance(60).unwrap();
+    let start = without_memory(engine.export().unwrap());
+    let shear = Some(ShearPlan::Oscillatory { amplitude: 0.2, period: 0.4 });
+    for kind in [None, Some(Thermostat::Brownian { friction: 20.0 })] {
+        let stage = StageContext { shear, ..flow(0.0, kind, start.step) };
+        let run = |ranks: &Ranks, parts: &[u64]| {
+            let mut engine = engine_in(ranks, &plan, &start, &stage);
+            parts.iter().for_each(|&steps| engine.advance(steps).unwrap());
+            without_memory(engine.export().unwrap())
+        };
+        let expected = run(&Ranks::default(), &[90]);
+        for (ranks, parts) in [(8, &[90][..]), (3, &[13, 1, 76])] {
+            assert!(on_threads(ranks, |ranks| run(&ranks, parts)) == expected, "{kind:?}, {ranks}");
+        }
+    }
+}
+
+/// At rest in a tilted box, and into a flow that the plan does not have, as benchmarks do.
+#[test]
+fn ranks_take_tilts_that_are_not_planned() {
+    let plan = Plan { stages: Vec::new(), ..plan(2, Precision::FixedPoint) };
+    let straight = melt(&plan);
+    let tilt = |engine: &mut dyn Engine| {
+        engine.begin_stage(&flow(2.0, None, engine.step())).unwrap();
+        engine.advance(50).unwrap();
+        without_memory(engine.export().unwrap())
+    };
+    let expected = tilt(engine::create(&plan, &straight).unwrap().as_mut());
+    assert!(expected.simulation_box.is_tilted());
+    let rest = |ranks: &Ranks| {
+        let mut engine = engine::create_on(ranks, &plan, &expected).unwrap();
+        begin(engine.as_mut(), None);
+        engine.advance(50).unwrap();
+        without_memory(engine.export().unwrap())
+    };
+    let rested = rest(&Ranks::default());
+    for ranks in [3, 8] {
+        on_threads(ranks, |ranks| {
+            let mut engine = engine::create_on(&ranks, &plan, &straight).unwrap();
+            assert!(tilt(engine.as_mut()) == expected);
+            drop(engine);
+            assert!(rest(&ranks) == rested);
+        });
     }
 }
 

@@ -145,6 +145,7 @@ INLINE void end_work(const PeerLaunch &launch, const Work &work, u32 done, bool 
         control->site_copy = work.site_copy ^ (drifted ? 1 : 0);
         halo.control->steps = done;
         halo.control->drifted = drifted;
+        store_box(drifted);
     }
     report_to_host(launch.report, launch.rebuilds ? REBUILDING : NOTHING, drifted ? launch.first_step + done : ~0ull);
 }
@@ -178,6 +179,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     __shared__ Work of_warp[MOST_WARPS];
     if (is_halted(launch)) return;
     begin_grid();
+    enter_flow(launch.of_step);
     Work &work = of_warp[threadIdx.x >> 5];
     begin_work(launch, shares, work);
     // The first block may end before others have begun.
@@ -210,6 +212,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         work.stay();
         if (!drifted) {
             work.take_new_sites();
+            go_on_in_flow(launch.of_step);
             done = 1;
         }
     }
@@ -260,6 +263,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         }
         if (last || drifted) break;
         work.take_new_sites();
+        go_on_in_flow(launch.of_step);
     }
     if (GLOBAL && blockIdx.x == 0 && threadIdx.x == 0) shared.store(system.control);
     end_work(launch, work, done, drifted, begun, waited);

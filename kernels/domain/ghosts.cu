@@ -1,5 +1,6 @@
 // Choosing of ghosts, and the lists with them.
 #pragma once
+#include "domain/flow.cuh"
 #include "domain/halo.cuh"
 #include "md/rebuild.cuh"
 
@@ -13,19 +14,27 @@ struct GhostRecord {
     u32 unused;
 };
 
+// Least square of the length of `(d_x + s d_y, d_y)` for differences of at least these gaps: `across` of
+// src/engine/domain/grid.rs.
+INLINE double across(double x, double y, double s) {
+    double stretch = 1.0 + s * s, along = x - s * y;
+    if (s * y >= x) return y * y;
+    if (s * x >= stretch * y) return x * x / stretch;
+    return along * along + y * y;
+}
+
 // Squared distance of a position in the box from a neighbor's domain, to its nearest image: `DomainGrid::distance2`.
 INLINE double distance2_from(u32 neighbor, const double (&position)[DIMENSION]) {
-    double distance2 = 0.0;
+    double gaps[3] = {0.0, 0.0, 0.0};
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
         if (halo.domains[axis] == 1) continue;
         double lower = halo.lower[neighbor][axis], upper = halo.upper[neighbor][axis], x = position[axis];
         double below = x < lower ? lower - x : lower - x + halo.edge[axis];
         double above = x >= upper ? x - upper : x - upper + halo.edge[axis];
-        double gap = x >= lower && x < upper ? 0.0 : below < above ? below : above;
-        distance2 += gap * gap;
+        gaps[axis] = x >= lower && x < upper ? 0.0 : below < above ? below : above;
     }
-    return distance2;
+    return across(gaps[0], gaps[1], slope_of_box()) + gaps[2] * gaps[2];
 }
 
 // The neighbors that need a particle as a ghost, a bit each.
@@ -101,12 +110,14 @@ INLINE void send_all(const Particles &particles, const Site *sites, Send send) {
 
 // Counts what is sent, by neighbor.
 extern "C" __global__ void __launch_bounds__(256) count_sent() {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     send_all(particles, system.sites[system.control->site_copy], [](u32, u32, u32, u32) {});
 }
 
 // Chooses what is sent.
 extern "C" __global__ void __launch_bounds__(256) choose_sent() {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     send_all(particles, system.sites[system.control->site_copy], [&](u32 p, u32 j, u32 entry, u32 number) {
         halo.send_own[entry] = p;
@@ -227,7 +238,9 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_gho
     place_ghosts(particles, halo.arrivals, half, [](u32, const GhostRecord &, u32) {});
     order_tiles();
     bool full = build_all_lists(particles, sites);
-    if (full && blockIdx.x == 0 && threadIdx.x == 0) system.control->status = STATUS_LISTS_FULL;
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    store_box_of_lists();
+    if (full) system.control->status = STATUS_LISTS_FULL;
 }
 
 // Sends the places of ghosts back to whom they come from.

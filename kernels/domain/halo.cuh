@@ -7,6 +7,7 @@
 // Where a particle goes when it migrates; others: number of the neighbor and one.
 enum Destination : u8 { STAYS = 0, HAS_LEFT = 255 };
 
+#include "shared/launch.cuh"
 #include "shared/domain.cuh"
 #include "shared/halo.cuh"
 #include "shared/report.cuh"

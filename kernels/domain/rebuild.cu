@@ -57,12 +57,14 @@ INLINE u32 most_records(u32 bytes) { return (u32)(halo.segment / bytes); }
 // Whether the steps before have not ended where the lists are to be rebuilt.
 INLINE bool is_left_out() { return *(volatile u32 *)halo.halt != 0; }
 
-extern "C" __global__ void __launch_bounds__(256) leave_with_peers(u64 step, u32 number, u32 drifts) {
+extern "C" __global__ void __launch_bounds__(256)
+    leave_with_peers(u64 step, u32 number, u32 drifts, const __grid_constant__ FlowOfStep of_step) {
     if (is_left_out()) {
         // It is copied into `system.count`.
         if (blockIdx.x == 0 && threadIdx.x == 0) halo.control->count = system.count;
         return;
     }
+    enter_flow(of_step);
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
     Findings findings = {false, false};
@@ -107,6 +109,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peer
     __shared__ Starts starts;
     if (is_left_out()) return;
     begin_grid();
+    __syncthreads();
     u32 copy = system.control->copy, site_copy = system.control->site_copy;
     u32 most = most_records(sizeof(GhostRecord));
     note_time_stamp(SORTING);
@@ -141,6 +144,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peer
     bool full = build_all_lists(particles, sites);
     if (blockIdx.x == 0) {
         if (full && threadIdx.x == 0) halo.control->failed = 1;
+        if (threadIdx.x == 0) store_box_of_lists();
         u32 j = threadIdx.x;
         if (j < halo.neighbors) halo.control->ghosts_from[j] = starts.start[j + 1] - starts.start[j];
     }

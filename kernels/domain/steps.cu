@@ -1,6 +1,8 @@
 // Steps of a domain, taken apart: between these kernels ghosts travel and the host combines what thermostats need.
 #pragma once
+#include "domain/flow.cuh"
 #include "domain/halo.cuh"
+#include "md/andersen.cuh"
 #include "md/passes.cuh"
 
 // Keeps the first step at which something was found.
@@ -20,7 +22,8 @@ INLINE void kick_and_drift_one(const Particles &particles, Site *sites, u32 p, F
 }
 
 // The same for all; `step` is the one that the drift leads to.
-extern "C" __global__ void __launch_bounds__(256) kick_and_drift(u64 step) {
+extern "C" __global__ void __launch_bounds__(256) kick_and_drift(u64 step, const __grid_constant__ FlowOfStep of_step) {
+    enter_flow(of_step);
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
     Findings findings = {false, false};
@@ -42,19 +45,23 @@ extern "C" __global__ void __launch_bounds__(256) kick() {
 }
 
 // The first half of a drift.
-extern "C" __global__ void __launch_bounds__(256) half_drift() {
+extern "C" __global__ void __launch_bounds__(256) half_drift(const __grid_constant__ FlowOfStep of_step) {
+    enter_flow(of_step);
     const Particles &particles = system.particles[system.control->copy];
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
         Body body;
         body.load(particles, p);
         body.half_drift(particles, p);
         body.store_place(particles, p);
+        // A flow has changed it.
+        if (TILTED) body.store_velocity(particles, p);
     }
 }
 
 // x += v dt, or by half of that, to a step.
 template <bool SECOND_HALF>
-INLINE void drift_all(u64 step) {
+INLINE void drift_all(u64 step, const FlowOfStep &of_step) {
+    enter_flow(of_step);
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
     Findings findings = {false, false};
@@ -63,11 +70,36 @@ INLINE void drift_all(u64 step) {
         body.load(particles, p);
         body.drift<SECOND_HALF>(particles, sites, p, findings);
         body.store_place(particles, p);
+        if (TILTED) body.store_velocity(particles, p);
     }
     note(findings, step);
 }
-extern "C" __global__ void __launch_bounds__(256) drift(u64 step) { drift_all<false>(step); }
-extern "C" __global__ void __launch_bounds__(256) end_drift(u64 step) { drift_all<true>(step); }
+extern "C" __global__ void __launch_bounds__(256) drift(u64 step, const __grid_constant__ FlowOfStep of_step) {
+    drift_all<false>(step, of_step);
+}
+extern "C" __global__ void __launch_bounds__(256) end_drift(u64 step, const __grid_constant__ FlowOfStep of_step) {
+    drift_all<true>(step, of_step);
+}
+
+// The box has another tilt from now on.
+extern "C" __global__ void __launch_bounds__(256) set_tilt(double tilt) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) system.control->tilt = tilt;
+}
+
+// What velocities along x would lose when the tilt grows, and the momentum along y, in units of the last digit.
+extern "C" __global__ void __launch_bounds__(256) sum_losses(SplitSum *total, double growth) {
+    const Particles &particles = system.particles[system.control->copy];
+    SplitSum sums[2] = {};
+#if TILTED
+    const Policy::Skew skew = Policy::skew(growth, system.aspect);
+    for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
+        Velocity along_y = particles.velocity[1][p], none = {};
+        add_term(sums[0], units(Policy::skewed_velocity(none, along_y, skew)));
+        add_term(sums[1], units(along_y));
+    }
+#endif
+    add_to_totals(sums, total);
+}
 
 // v *= factor; v += F dt / 2m, with the kinetic energy that the factor has brought.
 extern "C" __global__ void __launch_bounds__(256) scale_and_kick(double factor, u64 step, SplitSum *heat) {
@@ -89,6 +121,7 @@ extern "C" __global__ void __launch_bounds__(256) scale_and_kick(double factor, 
 
 // Forces at the present sites of the particles of a region, with `kick` followed by v += F dt / 2m.
 extern "C" __global__ void __launch_bounds__(256) forces_of_region(u32 region, u32 kick, u64 step) {
+    enter_system();
     const Particles &particles = system.particles[system.control->copy];
     const Site *sites = system.sites[system.control->site_copy];
     Group group = group_of();
@@ -155,6 +188,7 @@ INLINE void keep_maximum_displacement(const Site *sites, u32 first, u32 stride) 
 }
 
 extern "C" __global__ void __launch_bounds__(256) find_maximum_displacement() {
+    enter_system();
     u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
     keep_maximum_displacement(system.sites[system.control->site_copy], thread, gridDim.x * blockDim.x);
 }

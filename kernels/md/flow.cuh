@@ -75,9 +75,10 @@ struct Flow {
         made_at = tilt;
         prepare_drift();
     }
+    INLINE double tilt_after_drift() const { return sub(add(tilt, mul(4.0, quarter)), (double)turns); }
     // After a drift.
     INLINE void go_on() {
-        set_tilt(sub(add(tilt, mul(4.0, quarter)), (double)turns));
+        set_tilt(tilt_after_drift());
         if (period != 0) grow_in_oscillation();
         prepare_drift();
     }

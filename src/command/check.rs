@@ -94,7 +94,9 @@ pub fn domains(plan: &Plan, ranks: NonZeroU32) -> Result<String, EngineError> {
 fn domains_on(plan: &Plan, ranks: NonZeroU32, processor: Processor) -> Result<String, EngineError> {
     let simulation_box = &plan.system.simulation_box;
     let ranks = ranks.get() as usize;
-    let (grid, reach) = skin::domains(plan, simulation_box, ranks, processor)?;
+    let takes_tilts = plan.takes_tilts(simulation_box);
+    let shared = skin::Shared { plan, simulation_box, takes_tilts, ranks, processor };
+    let (grid, reach) = shared.domains()?;
     let along = |text: &dyn Fn(usize) -> String| {
         (0..simulation_box.dimension()).map(text).collect::<Vec<_>>().join(" x ")
     };

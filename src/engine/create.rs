@@ -25,9 +25,6 @@ pub fn create_on(
     let precision = plan.run.precision;
     match ranks.count() {
         1 => create(plan, state),
-        _ if !is_on_cpu(plan.run.engine) && plan.takes_tilts(&state.simulation_box) => {
-            Err(EngineError::TiltOnRanks)
-        }
         ranks if plan.integrity.is_some() && precision != Precision::FixedPoint => {
             Err(EngineError::RecheckOnRanks { ranks, precision: precision.name() })
         }

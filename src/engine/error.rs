@@ -119,10 +119,6 @@ pub enum EngineError {
     #[diagnostic(help("take more particles, or a smaller run.skin"))]
     NarrowForTilt { edges: [f64; 2], tilt: f64, needed: f64, reach: f64 },
 
-    #[error("several ranks take no tilted boxes, and no shear")]
-    #[diagnostic(help("start one rank: a processor, or a GPU"))]
-    TiltOnRanks,
-
     #[error("the state has {found} particles, the plan {expected}")]
     ParticleCount { found: usize, expected: usize },
 

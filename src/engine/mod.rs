@@ -22,6 +22,7 @@ mod pending;
 pub mod precision;
 mod replicas;
 pub mod report;
+mod residue;
 pub mod skin;
 mod stage;
 mod state;

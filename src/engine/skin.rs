@@ -80,52 +80,48 @@ pub fn of_descents_on_a_gpu(plan: &Plan) -> f64 {
     plan.run.skin.unwrap_or((0.08 * plan.potential.largest_cutoff()).clamp(0.1, 0.4))
 }
 
-/// Of ranks, the same on all of them.
-pub fn on_ranks(
-    plan: &Plan,
-    simulation_box: &SimulationBox,
-    ranks: usize,
-    processor: Processor,
-) -> f64 {
-    match processor {
-        Processor::Cpu => on_cpu(plan),
-        Processor::Gpu => on_gpus(plan, simulation_box, ranks),
+/// A system that ranks share, each on such a processor.
+pub struct Shared<'a> {
+    pub plan: &'a Plan,
+    pub simulation_box: &'a SimulationBox,
+    /// The box has a tilt, or will have one.
+    pub takes_tilts: bool,
+    pub ranks: usize,
+    pub processor: Processor,
+}
+
+impl Shared<'_> {
+    /// The skin, the same on all ranks.
+    pub fn skin(&self) -> f64 {
+        match self.processor {
+            Processor::Cpu => on_cpu(self.plan),
+            Processor::Gpu => self.on_gpus(),
+        }
     }
-}
 
-/// The fewer the particles of a GPU, the more do messages and launches weigh in a rebuilding, and the longer lists should
-/// live: measured on four H200, 0.17 of the cutoff were best for 1,000,000 particles a GPU, 0.21 for 250,000. Where the box
-/// has no room for domains so wide, it is that of the CPU.
-fn on_gpus(plan: &Plan, simulation_box: &SimulationBox, ranks: usize) -> f64 {
-    let cutoff = plan.potential.largest_cutoff();
-    let particles = plan.system.particle_count() / ranks;
-    let fewer = (1e6 / particles.max(1) as f64).log2();
-    let wide = cutoff * (0.17 + 0.02 * fewer).clamp(0.17, 0.21);
-    let fits = || grid(plan, simulation_box, ranks, plan.reach(wide)).is_ok();
-    plan.run.skin.unwrap_or_else(|| if fits() { wide.min(room(plan)) } else { on_cpu(plan) })
-}
+    /// The fewer the particles of a GPU, the more do messages and launches weigh in a rebuilding, and the longer lists should
+    /// live: measured on four H200, 0.17 of the cutoff were best for 1,000,000 particles a GPU, 0.21 for 250,000. Where the box
+    /// has no room for domains so wide, it is that of the CPU.
+    fn on_gpus(&self) -> f64 {
+        let plan = self.plan;
+        let cutoff = plan.potential.largest_cutoff();
+        let particles = plan.system.particle_count() / self.ranks;
+        let fewer = (1e6 / particles.max(1) as f64).log2();
+        let wide = (cutoff * (0.17 + 0.02 * fewer).clamp(0.17, 0.21)).min(room(plan));
+        let fits = || self.grid(plan.reach(wide)).is_ok();
+        plan.run.skin.unwrap_or_else(|| if fits() { wide } else { on_cpu(plan) })
+    }
 
-/// The domains of a number of ranks, and how far each sees beyond its own: cutoff and skin.
-///
-/// # Errors
-/// If the box has no room for them.
-pub fn domains(
-    plan: &Plan,
-    simulation_box: &SimulationBox,
-    ranks: usize,
-    processor: Processor,
-) -> Result<(DomainGrid, f64), super::EngineError> {
-    let skin = on_ranks(plan, simulation_box, ranks, processor);
-    let reach = plan.reach(skin);
-    Ok((grid(plan, simulation_box, ranks, reach)?, reach))
-}
+    /// The domains, and how far each sees beyond its own: cutoff and skin.
+    ///
+    /// # Errors
+    /// If the box has no room for them.
+    pub fn domains(&self) -> Result<(DomainGrid, f64), super::EngineError> {
+        let reach = self.plan.reach(self.skin());
+        Ok((self.grid(reach)?, reach))
+    }
 
-fn grid(
-    plan: &Plan,
-    simulation_box: &SimulationBox,
-    ranks: usize,
-    reach: f64,
-) -> Result<DomainGrid, super::EngineError> {
-    let takes_tilts = plan.takes_tilts(simulation_box);
-    DomainGrid::for_tilts(takes_tilts, simulation_box, ranks, reach)
+    fn grid(&self, reach: f64) -> Result<DomainGrid, super::EngineError> {
+        DomainGrid::for_tilts(self.takes_tilts, self.simulation_box, self.ranks, reach)
+    }
 }

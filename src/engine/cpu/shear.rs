@@ -15,8 +15,9 @@ use super::bodies::Parts;
 use super::chunk::Chunk;
 use super::engine::CpuEngine;
 use super::stepper::Stepper;
-use super::tilted::{Residue, TiltedDrift};
+use super::tilted::TiltedDrift;
 use crate::engine::precision::Policy;
+use crate::engine::residue::Residue;
 use crate::engine::tilt::check_tilt;
 use crate::engine::{EngineError, StageContext};
 use crate::plan::{ShearPlan, TiltGrowth};
@@ -151,7 +152,6 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         let all = all.reduce(|| Some((0, 0)), |a, b| Some((a?.0 + b?.0, a?.1 + b?.1)));
         let Some((lost, momentum)) = all else { return Residue::default() };
         let [lost, momentum] = self.stepper.combine_units([lost, momentum]);
-        let expected = -(momentum as f64 * growth).round_ties_even();
-        Residue::new(lost - expected as i128, self.particle_count())
+        Residue::of_losses(lost, momentum, growth, self.particle_count())
     }
 }

@@ -3,6 +3,7 @@ use super::chunk::Chunk;
 use super::gather::STRIDE;
 use crate::arithmetic::Real;
 use crate::engine::precision::Policy;
+use crate::engine::residue::Residue;
 
 /// A drift in a tilted box. Tilts are fractions of the edge along x.
 #[derive(Clone, Copy, Debug)]
@@ -16,32 +17,6 @@ pub struct TiltedDrift {
     pub growth: f64,
     /// What rounding has left of the momentum along x, in units of the last digit of velocities.
     pub residue: Residue,
-}
-
-/// A number of units that particles share: each has the same, and those of the first ids one more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Residue {
-    sign: i64,
-    share: i64,
-    rest: u64,
-}
-
-impl Residue {
-    /// Odd to the bit in the number.
-    pub fn new(units: i128, particles: usize) -> Self {
-        let (magnitude, count) = (units.unsigned_abs(), particles.max(1) as u128);
-        Residue {
-            sign: units.signum() as i64,
-            share: (magnitude / count) as i64,
-            rest: (magnitude % count) as u64,
-        }
-    }
-
-    /// That of a particle.
-    #[inline(always)]
-    pub fn of(&self, id: u32) -> i64 {
-        self.sign * (self.share + i64::from(u64::from(id) < self.rest))
-    }
 }
 
 /// `v_x -= rate v_y dt/2; r += v dt; v_x -= rate v_y dt/2`, where the positions are carried along by the flow `rate y` along
@@ -92,20 +67,4 @@ pub fn drift<P: Policy>(
         needs_rebuild |= !(chunk.moved2[i] <= limit2);
     }
     (needs_rebuild, runaway)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Residue;
-
-    #[test]
-    fn all_units_are_shared() {
-        for units in [-1001i128, -3, 0, 1, 10, 999] {
-            let residue = Residue::new(units, 10);
-            let all: i64 = (0..10).map(|id| residue.of(id)).sum();
-            assert_eq!(i128::from(all), units);
-            let reversed = Residue::new(-units, 10);
-            assert!((0..10).all(|id| reversed.of(id) == -residue.of(id)));
-        }
-    }
 }

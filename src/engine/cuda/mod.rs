@@ -128,7 +128,7 @@ pub fn members_program(
 
 /// The same of a rank among others.
 pub fn domain_program(plan: &Plan) -> Program {
-    in_precision!(plan.run.precision, |P| rank::program(&policy::<P>(plan), plan))
+    in_precision!(plan.run.precision, |P| rank::program(&policy::<P>(plan), plan, plan.may_tilt()))
 }
 
 fn policy<P: Policy>(plan: &Plan) -> P {

@@ -1,4 +1,4 @@
-//! Shear of a whole system (`kernels/md/flow.cuh`): what a launch must know of the flow of a stage.
+//! Shear on a GPU (`kernels/md/flow.cuh`): what a launch must know of the flow of a stage.
 use super::advance::{LaunchFlow, LaunchSamples};
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
@@ -8,14 +8,18 @@ use crate::engine::EngineError;
 use crate::engine::tilt::{check_tilt, largest_reach};
 use crate::plan::{ShearPlan, TiltGrowth};
 
-impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
-    /// For a launch from the present step on.
-    pub(super) fn flow_of_launch(&self) -> LaunchFlow {
+impl<P: DevicePolicy, S> CudaEngine<P, S> {
+    /// How the tilt grows in the steps of the stage.
+    pub(super) fn tilt_growth(&self) -> TiltGrowth {
         let growth =
             |shear: ShearPlan| shear.growth(self.state.simulation_box(), self.plan.run.timestep);
-        let TiltGrowth { quarter, amplitude, period } =
-            self.stage.shear.map(growth).unwrap_or_default();
-        let steps = self.state.step.saturating_sub(self.stage.first_step);
+        self.stage.shear.map(growth).unwrap_or_default()
+    }
+
+    /// For a launch that begins with the drift from a step on.
+    pub(super) fn flow_from(&self, step: u64) -> LaunchFlow {
+        let TiltGrowth { quarter, amplitude, period } = self.tilt_growth();
+        let steps = step.saturating_sub(self.stage.first_step);
         let flows = self.stage.shear.is_some().into();
         LaunchFlow { flows, unused: 0, quarter, amplitude, period, phase: steps % period.max(1) }
     }
@@ -35,6 +39,19 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         self.stage.shear.is_some() || self.state.simulation_box().is_tilted()
     }
 
+    /// # Errors
+    /// If the box is too narrow for its tilts.
+    ///
+    /// # Panics
+    /// If the kernels are those of boxes without a tilt.
+    pub(super) fn check_tilt(&self) -> Result<(), EngineError> {
+        assert!(self.is_for_tilts() || !self.has_tilts(), "the plan of many systems has the shear");
+        let reach = self.plan.reach(self.neighbor_list.shape().skin);
+        check_tilt(self.state.simulation_box(), self.stage.shear.is_some(), reach)
+    }
+}
+
+impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// Takes kernels and lists for the tilts of a stage that has begun. Those of boxes without any are faster.
     ///
     /// # Errors
@@ -55,16 +72,5 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             self.replace(&state, state.memory.as_ref(), for_tilts)?;
         }
         self.check_tilt()
-    }
-
-    /// # Errors
-    /// If the box is too narrow for its tilts.
-    ///
-    /// # Panics
-    /// If the kernels are those of boxes without a tilt.
-    pub(super) fn check_tilt(&self) -> Result<(), EngineError> {
-        assert!(self.is_for_tilts() || !self.has_tilts(), "the plan of many systems has the shear");
-        let reach = self.plan.reach(self.neighbor_list.shape().skin);
-        check_tilt(self.state.simulation_box(), self.stage.shear.is_some(), reach)
     }
 }

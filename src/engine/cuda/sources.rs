@@ -32,6 +32,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("arithmetic/reciprocal.cuh"),
     header!("block_sums.cuh"),
     header!("domain/advance.cu"),
+    header!("domain/flow.cuh"),
     header!("domain/ghosts.cu"),
     header!("domain/migrate.cu"),
     header!("domain/rebuild.cu"),

@@ -412,9 +412,15 @@ impl<P: DevicePolicy> State<P> {
     /// Takes over what a launch has left; the box has another tilt where it flows.
     pub fn take_control(&mut self, control: Control) {
         self.control = control;
-        if control.tilt != self.simulation_box.tilt() {
-            self.simulation_box = self.simulation_box.with_tilt(control.tilt);
-            self.policy.set_tilt(control.tilt);
+        self.take_tilt(control.tilt);
+    }
+
+    /// The box has this tilt, skewed coordinates being as they are.
+    pub fn take_tilt(&mut self, tilt: f64) {
+        self.control.tilt = tilt;
+        if tilt != self.simulation_box.tilt() {
+            self.simulation_box = self.simulation_box.with_tilt(tilt);
+            self.policy.set_tilt(tilt);
         }
     }
 

@@ -25,7 +25,7 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
     }
 
     /// Sums over all ranks that kernels make, which are launched with the address of the first.
-    fn sums_of<const COUNT: usize>(
+    pub(super) fn sums_of<const COUNT: usize>(
         &self,
         launch: impl FnOnce(Pointer<SplitSum>) -> Result<(), EngineError>,
     ) -> Result<[ExactSum; COUNT], EngineError> {

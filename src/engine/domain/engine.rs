@@ -27,6 +27,8 @@ pub struct DomainEngine {
     processor: Option<cpu::Processor>,
     pub(super) own: Box<dyn RankEngine>,
     grid: DomainGrid,
+    /// Domains are those of a box that has a tilt, or will have one.
+    takes_tilts: bool,
     /// What is the same for all states of the run; no particles.
     empty: ExactState,
     particles: usize,
@@ -42,6 +44,16 @@ impl DomainEngine {
     /// # Panics
     /// If rank 0 is alone.
     pub fn new(plan: &Plan, state: &ExactState, ranks: &Ranks) -> Result<Self, EngineError> {
+        Self::for_tilts(plan.takes_tilts(&state.simulation_box), plan, state, ranks)
+    }
+
+    /// The same with domains for a box that takes tilts, or does not.
+    fn for_tilts(
+        takes_tilts: bool,
+        plan: &Plan,
+        state: &ExactState,
+        ranks: &Ranks,
+    ) -> Result<Self, EngineError> {
         let expected = plan.system.particle_count();
         if state.position.len() != expected {
             return Err(EngineError::ParticleCount { found: state.position.len(), expected });
@@ -50,14 +62,14 @@ impl DomainEngine {
         let communicator = ranks.communicator().expect("several ranks");
         let processor = Processor::of(plan.run.engine);
         let (simulation_box, count) = (&state.simulation_box, ranks.count());
-        let (grid, _) = skin::domains(plan, simulation_box, count, processor)?;
-        let skin = skin::on_ranks(plan, simulation_box, count, processor);
-        let start = Start::of_state(plan, state);
+        let shared = skin::Shared { plan, simulation_box, takes_tilts, ranks: count, processor };
+        let (grid, _) = shared.domains()?;
+        let start = Start { takes_tilts, ..Start::of_state(plan, state) };
         // What engines do not read may hold infinities, which an order cannot.
         let of_engines = Plan {
             stages: Vec::new(),
             checkpoint: CheckpointPlan { minutes: 0.0 },
-            run: RunPlan { skin: Some(skin), ..plan.run.clone() },
+            run: RunPlan { skin: Some(shared.skin()), ..plan.run.clone() },
             ..plan.clone()
         };
         ranks.order(&Order::Create(Box::new(of_engines.clone()), start.clone()));
@@ -89,6 +101,7 @@ impl DomainEngine {
             processor: None,
             own,
             grid,
+            takes_tilts,
             empty,
             particles: expected,
             species,
@@ -142,7 +155,8 @@ impl DomainEngine {
         let mut plan = self.plan.clone();
         plan.system.simulation_box = state.simulation_box;
         let stage = self.stage.take();
-        *self = DomainEngine::new(&plan, state, &self.ranks.clone())?;
+        let takes_tilts = self.takes_tilts || plan.takes_tilts(&state.simulation_box);
+        *self = DomainEngine::for_tilts(takes_tilts, &plan, state, &self.ranks.clone())?;
         stage.map_or(Ok(()), |stage| self.begin_stage(&stage))
     }
 
@@ -199,8 +213,11 @@ impl Engine for DomainEngine {
             Some(_) => Some(cpu::Processor::new(self.plan.run.threads.unwrap_or(0))?),
             None => None,
         };
-        let shears = stage.shear.is_some();
-        assert!(!shears || self.grid.widening() > 1.0, "the plan of the domains has the shear");
+        if stage.shear.is_some() && !self.takes_tilts {
+            // One that the plan does not have.
+            self.takes_tilts = true;
+            self.replace(&self.export()?)?;
+        }
         self.stage = Some(stage.clone());
         self.ranks.order(&Order::BeginStage(stage.clone()));
         self.own.begin_stage(stage)

@@ -29,11 +29,14 @@ use crate::system::SimulationBox;
 const SPARE: f64 = 1.15;
 const SPARE_COUNT: f64 = 1024.0;
 
-/// The program of a rank of a plan: text and macros.
-pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan) -> Program {
+/// The program of a rank of a plan: text and macros; `for_tilts`: of boxes with a tilt.
+pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, for_tilts: bool) -> Program {
     let text = include_str!("../../../../kernels/domain/engine.cu");
     stepping_program("domain.cu", text, policy, plan, RankKernels::checks())
-        .define([("REBUILDING_BLOCK", REBUILDING_BLOCK.to_string())])
+        .define([
+            ("REBUILDING_BLOCK", REBUILDING_BLOCK.to_string()),
+            ("TILTED", u32::from(for_tilts).to_string()),
+        ])
         .include(&kernels::SHARED)
 }
 
@@ -51,12 +54,13 @@ fn gpu_of(communicator: &dyn Communicator) -> Result<Gpu, EngineError> {
 fn expected_capacity(domain: &Domain, simulation_box: &SimulationBox) -> (Capacity, usize) {
     let density = domain.total as f64 / simulation_box.volume();
     let reach = domain.reach2().sqrt();
+    let reaches = [domain.grid().widening() * reach, reach, reach];
     let count = domain.grid().count();
     let (mut own, mut with_halo) = (1.0, 1.0);
     for (axis, &edge) in simulation_box.edges().iter().enumerate() {
         let here = edge / f64::from(count[axis]);
         own *= here;
-        with_halo *= if count[axis] > 1 { here + 2.0 * reach } else { here };
+        with_halo *= if count[axis] > 1 { here + 2.0 * reaches[axis] } else { here };
     }
     let spare = |particles: f64| (particles * SPARE + SPARE_COUNT) as usize;
     let ghosts = spare((with_halo - own) * density);
@@ -87,7 +91,10 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let simulation_box = &start.simulation_box;
         // The same on all ranks.
         let total = plan.system.particle_count();
-        let skin = skin::on_ranks(plan, simulation_box, communicator.size(), Processor::Gpu);
+        let (takes_tilts, ranks) = (start.takes_tilts, communicator.size());
+        let processor = Processor::Gpu;
+        let shared = skin::Shared { plan, simulation_box, takes_tilts, ranks, processor };
+        let skin = shared.skin();
         let reach = plan.reach(skin);
         let gpu = gpu_of(&*communicator);
         let mut domain = Domain::new(communicator, start, total, reach)?;
@@ -97,6 +104,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let report = memory.reports.pointer();
         halo.report = domain.all_or_none(start.step, report)?;
         let mut engine = engine.with(MultiRank::new(domain, halo, memory));
+        engine.check_tilt()?;
         let begun = engine.begin_multi_rank();
         engine.or_end_all(begun)?;
         Ok(engine)
@@ -131,11 +139,12 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             capacity: neighbor_lists::expected_capacity(plan, &simulation_box, skin),
             domains: domain.grid().count(),
             by_species: false,
-            for_tilts: false,
+            for_tilts: start.takes_tilts,
             entry_bytes: 4,
         };
         let device = |session, policy: &P, force_field: &ForceField<P>| {
-            RunDevice::new(session, program(policy, plan), policy, force_field)
+            let program = program(policy, plan, start.takes_tilts);
+            RunDevice::new(session, program, policy, force_field)
         };
         let mut engine = CudaEngine::empty(plan, start.clone(), session, device, shape, capacity)?;
         let kernels = RankKernels::load(engine.device.kernels())?;

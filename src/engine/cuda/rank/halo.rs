@@ -252,7 +252,8 @@ impl Halo {
             reach2: domain.reach2(),
             margin: std::array::from_fn(|axis| {
                 let domains = f64::from(grid.count()[axis]);
-                let share = domain.reach2().sqrt() * domains / edge[axis];
+                let widening = if axis == 0 { grid.widening() } else { 1.0 };
+                let share = widening * domain.reach2().sqrt() * domains / edge[axis];
                 // Positions and their place in the domain are rounded by much less.
                 if domains > 1.0 { (1.001 * share + 1e-4) as f32 } else { -1.0 }
             }),

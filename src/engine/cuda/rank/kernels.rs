@@ -1,5 +1,6 @@
 //! The kernels of a rank (`kernels/domain`), and the constants that they share with the host.
 use super::halo::{self, Starts};
+use crate::engine::cuda::advance::LaunchFlow;
 use crate::engine::cuda::buffers::SplitSum;
 use crate::engine::cuda::declare::{
     Pointer, SharedHeader, device_constants, device_struct, shared_header,
@@ -29,8 +30,19 @@ device_constants! {
 }
 
 device_struct! {
+    /// The flow from a drift on, and what rounding leaves of the momentum along x in this one (`Residue`).
+    pub struct FlowOfStep {
+        pub flow: LaunchFlow,
+        pub sign: i64,
+        pub share: i64,
+        pub rest: u64,
+    }
+}
+
+device_struct! {
     /// Steps of one launch with peers.
     pub struct PeerLaunch {
+        pub of_step: FlowOfStep,
         pub first_step: u64,
         /// Times that all ranks have sent sites since the start.
         pub sequence: u64,
@@ -53,7 +65,7 @@ device_struct! {
     }
 }
 
-shared_header!(DOMAIN = "shared/domain.cuh": region::Declaration, present::Declaration);
+shared_header!(DOMAIN = "shared/domain.cuh": region::Declaration, present::Declaration, FlowOfStep);
 shared_header!(PEER_LAUNCH = "shared/peer_launch.cuh": PeerLaunch);
 /// Of the program of a rank.
 pub const SHARED: [SharedHeader; 5] = [halo::HALO, halo::SHARED, DOMAIN, halo::REPORT, PEER_LAUNCH];
@@ -84,11 +96,13 @@ kernels! {
         advance_with_peers_single_lane(PeerLaunch, Thermostat);
         advance_with_peers_langevin(PeerLaunch, Thermostat);
         advance_with_peers_global(PeerLaunch, Thermostat);
-        kick_and_drift(u64);
+        kick_and_drift(u64, FlowOfStep);
         kick();
-        drift(u64);
-        half_drift();
-        end_drift(u64);
+        drift(u64, FlowOfStep);
+        half_drift(FlowOfStep);
+        end_drift(u64, FlowOfStep);
+        set_tilt(f64);
+        sum_losses(Pointer<SplitSum>, f64);
         scale_and_kick(f64, u64, Pointer<SplitSum>);
         forces_of_region(u32, u32, u64);
         friction_and_noise(Thermostat, u64, Pointer<SplitSum>);
@@ -108,7 +122,7 @@ kernels! {
         take_places(u32);
         pack_sites();
         take_sites(u32);
-        leave_with_peers(u64, u32, u32);
+        leave_with_peers(u64, u32, u32, FlowOfStep);
         enter_with_peers(u32);
         list_with_peers(u32, u32);
     }

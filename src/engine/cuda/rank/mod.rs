@@ -15,6 +15,7 @@ mod peer;
 mod rebuild;
 mod rebuild_with_peers;
 mod report;
+mod shear;
 mod steps;
 mod steps_of_host;
 mod steps_with_peers;
@@ -44,6 +45,7 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P, MultiRank> {
 
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.enter_stage(stage);
+        self.check_tilt()?;
         // The parts of the GPU's time are those of a stage.
         self.stepper.times = GpuTimes::default();
         Ok(())

@@ -22,7 +22,11 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         multi_rank.rebuilt_with_peers += 1;
         let number = multi_rank.rebuilt_with_peers;
         let kernels = self.stepper.kernels;
-        self.over_particles(kernels.leave_with_peers, (step, number, drifts))?;
+        let of_drift = self.flow_of_drift();
+        self.over_particles(kernels.leave_with_peers, (step, number, drifts, of_drift))?;
+        if drifts == 1 {
+            self.end_drift_in_flow()?;
+        }
         self.over(ENTERING_BLOCKS * 256, kernels.enter_with_peers, (number,))?;
         let control = self.stepper.buffers.control.address();
         let count = Pointer::at(control + std::mem::offset_of!(HaloControl, count) as u64);
@@ -36,6 +40,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     pub(super) fn expect_lists(&mut self) {
         self.state.control.copy ^= 1;
         self.state.control.site_copy ^= 1;
+        self.state.control.lists_made_at = self.state.control.tilt;
         let step = self.state.step;
         let multi_rank = &mut self.stepper;
         multi_rank.unnamed = true;

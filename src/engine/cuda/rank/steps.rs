@@ -17,6 +17,7 @@ use crate::integrator::ThermostatState;
 /// What the host remembers from before some steps; the GPU keeps the particles.
 struct Saved {
     step: u64,
+    tilt: f64,
     thermostat: ThermostatState,
     /// Half steps of a thermostat.
     heats: usize,
@@ -54,7 +55,9 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             let schedule = &multi_rank.domain.schedule;
             // What was begun is completed first.
             let rebuilds = match multi_rank.present {
-                Present::Forces => step < end && schedule.rebuilds_in(step + 1),
+                Present::Forces => {
+                    step < end && (schedule.rebuilds_in(step + 1) || self.flips_in_next_step())
+                }
                 Present::OwnSites => schedule.rebuilds_in(step),
                 Present::AllSites => false,
             };
@@ -68,7 +71,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             } else {
                 let looks = self.looks_at_lists() && !schedule.is_set();
                 let row = if looks { step + LONGEST } else { schedule.verify_at(step) };
-                let mut stop = row.min(end);
+                let before_flip = step + self.steps_to_flip(row.min(end).saturating_sub(step) + 1);
+                let mut stop = row.min(end).min(before_flip);
                 if self.peer_kind().is_some() {
                     // Particles collide within a step, which the host begins.
                     let collision = self.next_collision(step + 1);
@@ -78,7 +82,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
                     End::Lists { from: schedule.look_from() }
                 } else {
                     // The lists are probably to be rebuilt after this.
-                    let drifts = stop < end
+                    let drifts = stop < end.min(before_flip)
                         && schedule.compares_at(stop)
                         && self.peer_kind().is_some()
                         && !self.collides_in(stop + 1);
@@ -96,6 +100,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     fn steps_to(&mut self, stop: u64, end: End) -> Result<(), EngineError> {
         let saved = Saved {
             step: self.state.step,
+            tilt: self.state.simulation_box().tilt(),
             thermostat: self.thermostat.clone(),
             heats: self.stepper.domain.heat.len(),
             present: self.stepper.present,
@@ -149,7 +154,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         for heat in self.stepper.domain.take_heat() {
             self.thermostat.heat += heat;
         }
-        let share = (verdict.moved2 / self.neighbor_list.limit2()).sqrt();
+        let share = self.share_used(verdict.moved2);
         let schedule = &mut self.stepper.domain.schedule;
         match end {
             End::Last { .. } => schedule.compared(stop, share),
@@ -162,6 +167,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             schedule.needs_rebuild(stop + 1);
         }
         self.state.step += 1;
+        self.take_drifts(1);
         self.stepper.present = Present::OwnSites;
         if let Some(rebuilding) = rebuilding_behind {
             self.expect_rebuilding(rebuilding);
@@ -177,6 +183,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         );
         self.stepper.repeated += self.state.step - saved.step;
         self.state.step = saved.step;
+        self.state.take_tilt(saved.tilt);
         self.thermostat = saved.thermostat;
         let domain = &mut self.stepper.domain;
         domain.heat.truncate(saved.heats);
@@ -230,8 +237,9 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     fn rebuilding_step(&mut self) -> Result<(), EngineError> {
         self.clear_heat(0)?;
         let drifts = self.stepper.present == Present::Forces;
-        // Where a thermostat acts, the host leads; else the first kernel of the rebuilding drifts.
-        let acts = acts_in(&self.stage, self.state.step + 1, self.plan.run.timestep);
+        // Where a thermostat acts, or a drift waits for a sum, the host leads; else the first kernel of the rebuilding drifts.
+        let acts = acts_in(&self.stage, self.state.step + 1, self.plan.run.timestep)
+            || self.shares_residue();
         let drifts_there = drifts && self.stepper.writes_to_peers && !acts;
         if drifts_there {
             self.state.step += 1;

@@ -105,10 +105,14 @@ impl<P: DevicePolicy> Steps for CudaEngine<P, MultiRank> {
     }
 
     fn kick_and_drift(&mut self) -> Result<bool, EngineError> {
-        let step = self.state.step;
-        self.over_particles(self.stepper.kernels.kick_and_drift, (step,))?;
+        if self.shares_residue() {
+            self.kick()?;
+            return self.drift();
+        }
+        let arguments = (self.state.step, self.flow_of_drift());
+        self.over_particles(self.stepper.kernels.kick_and_drift, arguments)?;
         // Kernels have noted it.
-        Ok(false)
+        self.end_drift_in_flow().map(|()| false)
     }
 
     fn kick(&mut self) -> Result<(), EngineError> {
@@ -116,19 +120,23 @@ impl<P: DevicePolicy> Steps for CudaEngine<P, MultiRank> {
     }
 
     fn drift(&mut self) -> Result<bool, EngineError> {
-        let step = self.state.step;
-        self.over_particles(self.stepper.kernels.drift, (step,))?;
-        Ok(false)
+        let of_step = match self.shares_residue() {
+            true => self.flow_of_drift_with_residue()?,
+            false => self.flow_of_drift(),
+        };
+        let arguments = (self.state.step, of_step);
+        self.over_particles(self.stepper.kernels.drift, arguments)?;
+        self.end_drift_in_flow().map(|()| false)
     }
 
     fn half_drift(&mut self) -> Result<(), EngineError> {
-        self.over_particles(self.stepper.kernels.half_drift, ())
+        self.over_particles(self.stepper.kernels.half_drift, (self.flow_of_drift(),))
     }
 
     fn end_drift(&mut self) -> Result<bool, EngineError> {
-        let step = self.state.step;
-        self.over_particles(self.stepper.kernels.end_drift, (step,))?;
-        Ok(false)
+        let arguments = (self.state.step, self.flow_of_drift());
+        self.over_particles(self.stepper.kernels.end_drift, arguments)?;
+        self.end_drift_in_flow().map(|()| false)
     }
 
     fn kinetic2_of_half_step(&self) -> Result<f64, EngineError> {

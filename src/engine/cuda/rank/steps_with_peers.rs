@@ -32,8 +32,12 @@ pub struct Taken {
 
 impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// What acts on the velocities within a launch, if the GPUs take steps by themselves: where kernels reach the
-    /// neighbors' memory; for sums over the system in each step all ranks must be neighbors.
+    /// neighbors' memory; for sums over the system in each step all ranks must be neighbors. Those that a flow without a
+    /// thermostat needs are the host's.
     pub(super) fn peer_kind(&self) -> Option<Kind> {
+        if self.shares_residue() {
+            return None;
+        }
         let all_are_neighbors = self.agrees();
         let kind = match self.stage.thermostat.map(|thermostat| thermostat.kind) {
             // Collisions come between launches.
@@ -83,6 +87,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let rebuilds = u64::from(looks_after) < steps && kind == Kind::None;
         let asked = self.stepper.reports.ask();
         let launch = PeerLaunch {
+            of_step: self.flow_of_launch(),
             first_step: self.state.step,
             sequence: self.stepper.sequence,
             steps: steps as u32,
@@ -112,6 +117,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             return Ok(None);
         }
         let rebuilding = if rebuilds { Some(self.rebuild_with_peers(false)?) } else { None };
+        let tilt = self.state.simulation_box().tilt();
         let report = self.take_report(asked)?;
         let (steps, drifted) = (u64::from(report.control.steps), report.control.drifted != 0);
         self.stepper.times.stepped(&report);
@@ -124,6 +130,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             self.state.control.site_copy ^= ((steps + u64::from(drifted)) & 1) as u32;
         }
         self.state.step += steps;
+        self.state.take_tilt(tilt);
+        self.take_drifts(steps);
         if matches!(kind, Kind::Langevin | Kind::Bussi) {
             // Of the present step, which may have been begun before, and of those after it.
             self.stepper.heats = 1 + steps as usize + usize::from(drifted);

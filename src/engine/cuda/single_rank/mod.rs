@@ -301,7 +301,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             restore: 0,
             tag: 0,
             shares_residue: self.shares_residue().into(),
-            flow: self.flow_of_launch(),
+            flow: self.flow_from(self.state.step),
             samples: samples.particles,
             stress: samples.stress,
         }
