@@ -359,6 +359,11 @@ name = "flow"
 steps = 300
 shear = { rate = 2.0 }
 observe = { thermodynamics = 20, trajectory = 100 }
+
+[[stage.correlation]]
+every = 5
+block_size = 5
+observables = ["mean-square-displacement"]
 "#;
     let file = directory.join("job.toml");
     std::fs::write(&file, &text).unwrap();
