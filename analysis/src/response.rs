@@ -8,6 +8,8 @@
 //!
 //! (M. P. Allen & D. J. Tildesley, Computer Simulation of Liquids, section 2.5.) Errors are those of means of the products of
 //! deviations; as the means are of the same samples, the square of their error is added.
+use supercool_statistics::mean_and_error;
+
 use crate::Result;
 use crate::fit::Estimate;
 use crate::results::{ResultsFile, TimeSeries};
@@ -28,13 +30,34 @@ pub struct ResponseFunctions {
     pub compressibility: Estimate,
     /// Thermal expansion at constant pressure.
     pub expansion: Estimate,
-    /// Mean volumes of the two halves differ by more than three errors: the stage does not begin in equilibrium.
+    /// Mean volumes of the two halves, over all systems, differ by more than three errors: the stage does not begin in equilibrium.
     pub is_drifting: bool,
 }
 
 impl ResponseFunctions {
-    /// `None` where the stage has no barostat, or a ramp, or no samples. Errors are NaN where there are too few correlation times.
+    /// `None` where the stage has no barostat, or a ramp, or no samples. Errors are NaN where there are too few correlation times; of
+    /// several systems they are from the scatter of these.
     pub fn of(file: &ResultsFile) -> Result<Option<ResponseFunctions>> {
+        let systems = file.systems()?;
+        if systems.len() > 1 {
+            let of_systems =
+                systems.iter().map(Measured::of).collect::<Result<Option<Vec<_>>>>()?;
+            return Ok(of_systems.map(|of_systems| over_systems(&of_systems)));
+        }
+        let measured = Measured::of(systems.first().unwrap_or(file))?;
+        Ok(measured.map(|measured| measured.functions))
+    }
+}
+
+/// Of one system.
+struct Measured {
+    functions: ResponseFunctions,
+    /// Of the mean volume per particle, from the first to the second half of the stage.
+    change: f64,
+}
+
+impl Measured {
+    fn of(file: &ResultsFile) -> Result<Option<Measured>> {
         let Some((temperature, pressure)) = conditions(file) else { return Ok(None) };
         let (Some(density), Some(enthalpy)) =
             (file.observable("density")?, file.observable("enthalpy")?)
@@ -46,13 +69,26 @@ impl ResponseFunctions {
             return Ok(None);
         }
         let relaxation = relaxation_time(&file.dynamics()?);
-        Ok(Some(of_series(
-            &density,
-            &enthalpy,
-            particles as f64,
-            (temperature, pressure),
-            relaxation,
-        )))
+        let conditions = (temperature, pressure);
+        Ok(Some(of_series(&density, &enthalpy, particles as f64, conditions, relaxation)))
+    }
+}
+
+/// Means over independent systems at the same conditions, with errors from their scatter.
+fn over_systems(of_systems: &[Measured]) -> ResponseFunctions {
+    let mean = |of: &dyn Fn(&Measured) -> f64| {
+        let (value, error) = mean_and_error(of_systems.iter().map(of));
+        Estimate { value, error }
+    };
+    let of = |of: fn(&ResponseFunctions) -> Estimate| mean(&|system| of(&system.functions).value);
+    let change = mean(&|system| system.change);
+    ResponseFunctions {
+        density: of(|of| of.density),
+        heat_capacity: of(|of| of.heat_capacity),
+        compressibility: of(|of| of.compressibility),
+        expansion: of(|of| of.expansion),
+        is_drifting: change.value.abs() > 3.0 * change.error,
+        ..of_systems[0].functions
     }
 }
 
@@ -77,7 +113,7 @@ fn of_series(
     particles: f64,
     (temperature, pressure): (f64, f64),
     relaxation: Option<f64>,
-) -> ResponseFunctions {
+) -> Measured {
     // The structure decides on all of them.
     let like = |value: Vec<f64>| TimeSeries { name: "pressure".into(), value, ..density.clone() };
     let estimate = |value: Vec<f64>| {
@@ -101,7 +137,7 @@ fn of_series(
     let [first, second] = halves;
     let is_drifting = (first.value - second.value).abs() > 3.0 * first.error.hypot(second.error);
     let per_volume = particles / (of_volume.value * temperature);
-    ResponseFunctions {
+    let functions = ResponseFunctions {
         temperature,
         pressure,
         density: estimate(density.value[..count].to_vec()),
@@ -115,7 +151,8 @@ fn of_series(
         compressibility: product(volume, &of_volume, volume, &of_volume, per_volume),
         expansion: product(volume, &of_volume, enthalpy, &of_enthalpy, per_volume / temperature),
         is_drifting,
-    }
+    };
+    Measured { functions, change: second.value - first.value }
 }
 
 /// Root mean square deviation from the mean.
@@ -136,6 +173,8 @@ mod tests {
     fn variances_of_correlated_samples_come_with_their_errors() {
         let mut normal = Normal::new(3);
         let (mut sums, mut squares) = ([0.0; 3], [0.0; 3]);
+        let expected = [100.0 * 0.01 / 4.0, 100.0 * 1e-4 / 1.8, 100.0 * 6e-4 / 3.6];
+        let mut all_found = Vec::new();
         for _ in 0..200 {
             let (mut a, mut b) = (normal.next(), normal.next());
             let (mut density, mut enthalpy) = (Vec::new(), Vec::new());
@@ -154,13 +193,29 @@ mod tests {
                 ..TimeSeries::default()
             });
             let found = of_series(&density, &enthalpy, 100.0, (2.0, 1.0), None);
+            all_found.push(found);
+            let found = all_found[all_found.len() - 1].functions;
             assert!(!found.is_drifting || found.density.error > 0.0);
-            let expected = [100.0 * 0.01 / 4.0, 100.0 * 1e-4 / 1.8, 100.0 * 6e-4 / 3.6];
             let all = [found.heat_capacity, found.compressibility, found.expansion];
             for k in 0..3 {
                 sums[k] += all[k].value / expected[k] / 200.0;
                 squares[k] += ((all[k].value - expected[k]) / all[k].error).powi(2) / 200.0;
             }
+        }
+        // The same from the scatter of systems.
+        let found = over_systems(&all_found);
+        assert!(!found.is_drifting);
+        let all = [found.heat_capacity, found.compressibility, found.expansion];
+        for k in 0..3 {
+            assert!((all[k].value / expected[k] - sums[k]).abs() < 1e-9, "{k}: {:?}", all[k]);
+            let of_scatter = all[k].error / expected[k];
+            // Of one system the error is 14 times this.
+            assert!(
+                (all[k].value / expected[k] - 1.0).abs() < 3.0 * of_scatter,
+                "{k}: {:?}",
+                all[k]
+            );
+            assert!(of_scatter < 0.01, "{k}: {of_scatter}");
         }
         for k in 0..3 {
             assert!((sums[k] - 1.0).abs() < 0.01, "{k}: {}", sums[k]);

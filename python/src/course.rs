@@ -142,9 +142,12 @@ impl Course {
     /// Gives the box other edges, where they are due.
     fn rescale(&mut self) -> miette::Result<()> {
         let step = self.step() - self.plan.first_step(self.stage);
-        let rescaled = conditions::rescaled(&self.plan_of_stage, self.stage, step);
-        let Some(plan) = rescaled else { return Ok(()) };
-        let states = conditions::states_in_box(vec![self.engine.export()?], &plan)?;
+        let mut plan = self.plan_of_stage.clone();
+        let rescaled = conditions::rescaled(self.stage(), step, &[plan.system.simulation_box]);
+        let Some(boxes) = rescaled else { return Ok(()) };
+        plan.system.simulation_box = boxes[0];
+        let states = vec![self.engine.export()?];
+        let states = conditions::states_in_boxes(states, &boxes, &plan.system.species)?;
         self.set_up(&plan, states)?;
         // In its middle: thermostats keep their memory.
         Ok(self.engine.begin_stage(&self.context())?)

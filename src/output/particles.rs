@@ -16,6 +16,8 @@ const BUFFERED_BYTES: usize = 16 << 20;
 /// Largest chunk in the file, and the size up to which frames share one.
 const CHUNK_BYTES: usize = 1 << 20;
 const SHARED_CHUNK_BYTES: usize = 1 << 16;
+/// Steps, times and boxes in a chunk.
+const ROWS_IN_CHUNK: usize = 1024;
 /// What the indices of a system's chunks grow by at most with each writing; those of one are counted where files grow.
 const INDEX_BYTES: usize = 1 << 14;
 
@@ -39,6 +41,8 @@ pub struct ParticleLayout {
     pub diameter: bool,
     /// Whether boxes may have a tilt: their edges are then matrices, a period in each row.
     pub tilted: bool,
+    /// Whether each group has a box of its own.
+    pub own_boxes: bool,
 }
 
 /// Coordinates of a system in a frame.
@@ -62,7 +66,8 @@ pub struct ParticlesWriter {
 struct Frames {
     step: Vec<i64>,
     time: Vec<f64>,
-    edges: Vec<f64>,
+    /// By box.
+    edges: Vec<Vec<f64>>,
     /// By system.
     of_systems: Vec<Columns>,
 }
@@ -102,7 +107,7 @@ impl ParticlesWriter {
         self.written + self.frames.step.len()
     }
 
-    /// Adds a frame of all systems in one box.
+    /// Adds a frame of all systems in one box, or in one each.
     ///
     /// # Panics
     /// When there are not as many systems or particles as in the layout, or when what the layout names is missing.
@@ -110,7 +115,7 @@ impl ParticlesWriter {
         &mut self,
         step: u64,
         time: f64,
-        simulation_box: &SimulationBox,
+        boxes: &[SimulationBox],
         systems: impl ExactSizeIterator<Item = Coordinates<'a>>,
     ) -> Result<(), OutputError> {
         let layout = &self.layout;
@@ -119,9 +124,13 @@ impl ParticlesWriter {
         frames.of_systems.resize(systems.len(), Columns::default());
         frames.step.push(step as i64);
         frames.time.push(time);
-        match layout.tilted {
-            true => frames.edges.extend(simulation_box.periods().as_flattened()),
-            false => frames.edges.extend(simulation_box.padded_edges()),
+        assert_eq!(boxes.len(), layout.boxes(), "number of boxes");
+        frames.edges.resize(boxes.len(), Vec::new());
+        for (edges, of_frame) in frames.edges.iter_mut().zip(boxes) {
+            match layout.tilted {
+                true => edges.extend(of_frame.periods().as_flattened()),
+                false => edges.extend(of_frame.padded_edges()),
+            }
         }
         let mut bytes = 0;
         for (coordinates, columns) in systems.zip(&mut frames.of_systems) {
@@ -152,8 +161,10 @@ impl ParticlesWriter {
         let (start, frames, layout) = (self.written, &self.frames, &self.layout);
         let growth = layout.growth(frames.step.len());
         hdf5_file::append(&self.path, "write a frame", growth, &self.full_disk, |file| {
-            let [edges, time, step] = SHARED.map(|name| format!("{}/{name}", layout.groups[0]));
-            write_rows(file, &edges, start, &frames.edges)?;
+            let [time, step] = SHARED.map(|name| format!("{}/{name}", layout.groups[0]));
+            for (group, edges) in layout.groups.iter().zip(&frames.edges) {
+                write_rows(file, &format!("{group}/{EDGES}"), start, edges)?;
+            }
             for (group, columns) in layout.groups.iter().zip(&frames.of_systems) {
                 if layout.image {
                     write_rows(file, &format!("{group}/{IMAGE}"), start, &columns.image)?;
@@ -182,7 +193,8 @@ impl ParticlesWriter {
 }
 
 /// Of all systems together; the step comes last.
-const SHARED: [&str; 3] = ["box/edges/value", "position/time", "position/step"];
+const SHARED: [&str; 2] = ["position/time", "position/step"];
+const EDGES: &str = "box/edges/value";
 const IMAGE: &str = "image/value";
 const VELOCITY: &str = "velocity/value";
 const DIAMETER: &str = "diameter/value";
@@ -204,10 +216,16 @@ impl ParticleLayout {
                 .filter(|(held, _)| *held)
                 .map(move |(_, name)| format!("{group}/{name}"))
         };
-        self.groups.iter().flat_map(held).chain(shared)
+        let edges = self.groups[..self.boxes()].iter().map(|group| format!("{group}/{EDGES}"));
+        self.groups.iter().flat_map(held).chain(edges).chain(shared)
     }
 
-    /// Makes the groups. Steps, times and edges of all systems are those of the first one.
+    /// Boxes of a frame.
+    pub fn boxes(&self) -> usize {
+        if self.own_boxes { self.groups.len() } else { 1 }
+    }
+
+    /// Makes the groups. Steps and times of all systems, and edges where they share a box, are those of the first one.
     pub fn create(&self, file: &File) -> hdf5::Result<()> {
         file.create_group("particles")?;
         self.groups.iter().try_for_each(|group| self.create_group(file, group))
@@ -224,8 +242,8 @@ impl ParticleLayout {
         let position = particles.create_group("position")?;
         let is_first = group == first;
         if is_first {
-            create_rows::<i64>(&position, "step", &[], vec![1024], false)?;
-            let time = create_rows::<f64>(&position, "time", &[], vec![1024], false)?;
+            create_rows::<i64>(&position, "step", &[], vec![ROWS_IN_CHUNK], false)?;
+            let time = create_rows::<f64>(&position, "time", &[], vec![ROWS_IN_CHUNK], false)?;
             variable_string_attribute(&time, "unit", NEUTRAL_TIME)?;
         } else {
             share(file, group, first, "position")?;
@@ -249,15 +267,15 @@ impl ParticleLayout {
             create_rows::<f64>(&diameter, "value", &[count], chunk, true)?;
         }
         let edges = element(file, group, first, "box/edges")?;
-        if is_first {
+        let rows = self.boxes_in_chunk();
+        if is_first || self.own_boxes {
             let value = match self.tilted {
-                true => create_rows::<f64>(&edges, "value", &[3, 3], vec![1024, 3, 3], false)?,
-                false => create_rows::<f64>(&edges, "value", &[3], vec![1024, 3], false)?,
+                true => create_rows::<f64>(&edges, "value", &[3, 3], vec![rows, 3, 3], false)?,
+                false => create_rows::<f64>(&edges, "value", &[3], vec![rows, 3], false)?,
             };
             variable_string_attribute(&value, "unit", NEUTRAL_LENGTH)?;
         } else {
-            let value = "box/edges/value";
-            file.link_hard(&format!("/{first}/{value}"), &format!("/{group}/{value}"))?;
+            file.link_hard(&format!("/{first}/{EDGES}"), &format!("/{group}/{EDGES}"))?;
         }
         Ok(())
     }
@@ -278,17 +296,23 @@ impl ParticleLayout {
         vec![frames, self.count.div_ceil(frame_bytes.div_ceil(CHUNK_BYTES)).max(1), 3]
     }
 
+    /// Of those of many systems one would take much room.
+    fn boxes_in_chunk(&self) -> usize {
+        (ROWS_IN_CHUNK / self.boxes()).max(32)
+    }
+
     /// Bytes by which the file grows at most when `frames` frames are written.
     fn growth(&self, frames: usize) -> u64 {
-        // Position, image, velocity, diameter; twice step, time and edges in chunks of 1024.
+        // Position, image, velocity, diameter.
         let particle_bytes = 24 + 12 + 24 + if self.diameter { 8 } else { 0 };
         let (chunk, systems) = (self.chunk(), self.groups.len());
         let particles = systems * self.count.next_multiple_of(chunk[1]);
         let frames_in_chunks = (frames + chunk[0]).next_multiple_of(chunk[0]);
-        let rows = (frames + 1024).next_multiple_of(1024);
+        let rows = |chunk: usize| (frames + chunk).next_multiple_of(chunk);
         let indices = INDEX_BYTES * (systems - 1);
-        let row_bytes = if self.tilted { 88 } else { 40 };
-        (particle_bytes * particles * frames_in_chunks + row_bytes * rows + indices) as u64
+        let box_bytes = if self.tilted { 72 } else { 24 } * self.boxes();
+        let row_bytes = 16 * rows(ROWS_IN_CHUNK) + box_bytes * rows(self.boxes_in_chunk());
+        (particle_bytes * particles * frames_in_chunks + row_bytes + indices) as u64
     }
 }
 

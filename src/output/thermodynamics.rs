@@ -48,7 +48,7 @@ pub enum BoxOf {
     Constant,
     /// Sheared steadily, with the same edges.
     Sheared,
-    /// Other edges in the course of the stage.
+    /// Other edges in the course of the stage, or of each system.
     Changing,
     /// The same by a barostat.
     Barostat,
@@ -57,8 +57,11 @@ pub enum BoxOf {
 impl BoxOf {
     /// Of the stage of a file.
     pub(super) fn run(run: &RunDescription) -> Self {
-        let stage = run.plan.stages.iter().find(|stage| stage.name == run.stage);
-        stage.map_or(BoxOf::Constant, BoxOf::stage)
+        let stage = run.plan.stages.iter().position(|stage| stage.name == run.stage);
+        stage.map_or(BoxOf::Constant, |stage| match BoxOf::stage(&run.plan.stages[stage]) {
+            BoxOf::Constant if run.plan.has_own_boxes(stage) => BoxOf::Changing,
+            of => of,
+        })
     }
 
     fn stage(stage: &StagePlan) -> Self {

@@ -12,7 +12,7 @@ use crate::system::{SimulationBox, Snapshot, species_of_particles};
 /// Of a single system.
 const GROUP: &str = "particles/trajectory";
 
-fn layout(plan: &Plan, course: &BoxCourse) -> ParticleLayout {
+fn layout(plan: &Plan, stage: &str, course: &BoxCourse) -> ParticleLayout {
     ParticleLayout {
         groups: match plan.ensemble {
             None => vec![GROUP.to_owned()],
@@ -26,6 +26,11 @@ fn layout(plan: &Plan, course: &BoxCourse) -> ParticleLayout {
         velocity: true,
         diameter: plan.system.diameters.is_some(),
         tilted: course.may_tilt(),
+        own_boxes: plan
+            .stages
+            .iter()
+            .position(|of| of.name == stage)
+            .is_some_and(|stage| plan.has_own_boxes(stage)),
     }
 }
 
@@ -36,11 +41,12 @@ fn layout(plan: &Plan, course: &BoxCourse) -> ParticleLayout {
 /// attributes are neutral strings of variable length. Always three components: in two dimensions z
 /// is zero and the third edge 1. `species`, `id` and `mass` do not depend on time; particles are in
 /// id order. Positions are wrapped, `0 <= x < edge`; `position + image * edges` is unwrapped. In a stage whose box has a tilt
-/// `box/edges` is a matrix with a period in each row.
+/// `box/edges` is a matrix with a period in each row. Where systems have boxes of their own, each group has its own `box/edges/value`.
 ///
 /// Frames are collected in memory until [`flush`](Self::flush).
 pub struct TrajectoryWriter {
-    course: BoxCourse,
+    /// Of all systems, or of each where they have boxes of their own.
+    courses: Vec<BoxCourse>,
     particles: ParticlesWriter,
 }
 
@@ -49,7 +55,7 @@ impl TrajectoryWriter {
     /// [`OutputError::Exists`] for an existing file; see [`OutputError`] for the others.
     pub fn create(path: &Path, run: &RunDescription) -> Result<Self, OutputError> {
         let course = BoxCourse::new(run.plan, run.stage);
-        let layout = layout(run.plan, &course);
+        let layout = layout(run.plan, run.stage, &course);
         hdf5_file::create(path, |file| {
             h5md::write_metadata(file, run.author, h5md::CREATOR, run.version)?;
             h5md::write_parameters(file, run)?;
@@ -62,7 +68,7 @@ impl TrajectoryWriter {
             layout.create(file)?;
             layout.groups.iter().try_for_each(|group| describe_particles(file, group, run.plan))
         })?;
-        Ok(Self::new(path, run.plan, course, 0))
+        Ok(Self::new(path, layout, course, 0))
     }
 
     /// Goes on with a file, also one whose writer was killed: keeps the first `frames` frames.
@@ -72,7 +78,8 @@ impl TrajectoryWriter {
     /// has fewer frames.
     pub fn reopen(path: &Path, run: &RunDescription, frames: u64) -> Result<Self, OutputError> {
         let course = BoxCourse::new(run.plan, run.stage);
-        let layout = &layout(run.plan, &course);
+        let of_stage = layout(run.plan, run.stage, &course);
+        let layout = &of_stage;
         let check = |file: &File| {
             h5md::check_run(file, path, run)?;
             let same = |group: &String| {
@@ -98,19 +105,21 @@ impl TrajectoryWriter {
             let cut = |dataset: String| h5md::truncate_rows(file, &dataset, frames as usize);
             layout.datasets().try_for_each(cut)
         })?;
-        Ok(Self::new(path, run.plan, course, frames as usize))
+        Ok(Self::new(path, of_stage, course, frames as usize))
     }
 
-    fn new(path: &Path, plan: &Plan, course: BoxCourse, written: usize) -> Self {
-        TrajectoryWriter {
-            particles: ParticlesWriter::new(path, layout(plan, &course), written),
-            course,
-        }
+    fn new(path: &Path, layout: ParticleLayout, course: BoxCourse, written: usize) -> Self {
+        let courses = vec![course; layout.boxes()];
+        TrajectoryWriter { particles: ParticlesWriter::new(path, layout, written), courses }
     }
 
-    /// The box of the frames that come; that of the plan before.
-    pub fn set_box(&mut self, simulation_box: &SimulationBox) {
-        self.course.set(simulation_box);
+    /// The box of the frames that come, or of each system where they have boxes of their own; that of the plan before.
+    ///
+    /// # Panics
+    /// When there are not as many as the file holds.
+    pub fn set_boxes(&mut self, boxes: &[SimulationBox]) {
+        assert_eq!(boxes.len(), self.courses.len(), "number of boxes");
+        self.courses.iter_mut().zip(boxes).for_each(|(course, of_frame)| course.set(of_frame));
     }
 
     /// What is done from now on when the disk is full.
@@ -148,7 +157,8 @@ impl TrajectoryWriter {
             diameter: Some(&snapshot.diameter),
         });
         let step = systems[0].step;
-        self.particles.append(step, time, &self.course.at(step), coordinates)
+        let boxes: Vec<_> = self.courses.iter().map(|course| course.at(step)).collect();
+        self.particles.append(step, time, &boxes, coordinates)
     }
 
     /// Writes all frames that have gathered.

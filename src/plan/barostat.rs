@@ -1,6 +1,29 @@
 use serde::{Deserialize, Serialize};
 
-use super::Ramp;
+use super::{Plan, Ramp};
+
+impl Plan {
+    /// Whether each system of an ensemble begins a stage in a box of its own: after a barostat, up to the end of a stage that changes the
+    /// density.
+    pub fn begins_in_own_boxes(&self, stage: usize) -> bool {
+        let last =
+            self.stages[..stage].iter().rfind(|of| of.barostat.is_some() || of.rescale.is_some());
+        self.ensemble.is_some() && last.is_some_and(|of| of.barostat.is_some())
+    }
+
+    /// Whether each system of an ensemble has a box of its own in a stage.
+    pub fn has_own_boxes(&self, stage: usize) -> bool {
+        let has_barostat = self.ensemble.is_some() && self.stages[stage].barostat.is_some();
+        has_barostat || self.begins_in_own_boxes(stage)
+    }
+
+    /// Name of the stage whose barostat has left each system in a box of its own, in a stage.
+    pub fn own_boxes_since(&self, stage: usize) -> Option<&str> {
+        let mut before = self.stages[..stage].iter();
+        let last = before.rfind(|of| of.barostat.is_some());
+        last.filter(|_| self.begins_in_own_boxes(stage)).map(|of| &*of.name)
+    }
+}
 
 /// What keeps the pressure: stochastic cell rescaling in trials between steps (`crate::engine::barostat`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

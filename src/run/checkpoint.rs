@@ -37,6 +37,9 @@ struct Place {
     /// In which the stage has begun, where a barostat may have changed it before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     simulation_box: Option<SimulationBox>,
+    /// The same of the other systems, where each has a box of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    other_boxes: Vec<SimulationBox>,
 }
 
 /// What replicas remember; the states beside it are of the systems.
@@ -68,6 +71,10 @@ impl Simulation {
                     .plan
                     .has_barostat()
                     .then_some(self.plan_of_stage.system.simulation_box),
+                other_boxes: match self.plan.has_barostat() {
+                    true => self.boxes.get(1..).unwrap_or_default().to_vec(),
+                    false => Vec::new(),
+                },
             },
         )?;
         if let Some(exchanges) = self.ensemble.exchanges() {
@@ -107,6 +114,7 @@ impl Simulation {
         let fits = |stages: &Vec<StageSummary>| stages.len() == plan.stages.len();
         if place.stage > plan.stages.len()
             || summaries.len() != plan.systems()
+            || ![0, plan.systems() - 1].contains(&place.other_boxes.len())
             || !summaries.iter().all(fits)
         {
             let reason = "its place in the plan is none".to_owned();
@@ -127,6 +135,11 @@ impl Simulation {
         if let Some(simulation_box) = place.simulation_box {
             plan_of_stage = in_box_of_barostat(plan_of_stage, place.stage, simulation_box);
         }
+        let boxes = std::iter::once(plan_of_stage.system.simulation_box);
+        let boxes = match place.other_boxes.is_empty() {
+            true => vec![plan_of_stage.system.simulation_box; plan.systems()],
+            false => boxes.chain(place.other_boxes).collect(),
+        };
         let is_strained = place.begun && plan_of_stage.stages[place.stage].strain.is_some();
         let states = if is_strained { states } else { taken_over(states, &plan_of_stage)? };
         // Within a stage that changes the box, it is that of the state.
@@ -161,7 +174,7 @@ impl Simulation {
         }
         let seconds = checkpoint.get_json("seconds")?;
         let mut simulation = Simulation::new(plan, planned, toml_text, ensemble);
-        simulation.plan_of_stage = plan_of_stage;
+        (simulation.plan_of_stage, simulation.boxes) = (plan_of_stage, boxes);
         simulation.ranks = options.ranks.clone();
         simulation.stage = place.stage;
         simulation.writer = writer;

@@ -2,6 +2,8 @@
 //!
 //! The engine is then set up anew, from the state in which the steps before have left the system. A resumed run does so from
 //! the same state in the same way, so that it has the same bits.
+use std::ops::Range;
+
 use super::stage::minima::Searches;
 use super::{OutputDirectory, RunError, Simulation, stage_contexts};
 use crate::announce;
@@ -9,7 +11,7 @@ use crate::engine::{
     self, CancelToken, EngineError, ExactState, InherentStructure, Replicas, StrainedSystems,
 };
 use crate::plan::{EngineChoice, InherentStructuresPlan, Plan, Precision, StagePlan};
-use crate::system::SimulationBox;
+use crate::system::{SimulationBox, Species};
 
 /// States as a stage of the plan takes them over from the one before.
 ///
@@ -58,16 +60,17 @@ pub fn states_of_stage(
     taken_over(states, plan)
 }
 
-/// The plan with other edges of the box, where they are due `step` steps after the start of a stage. `plan`: as the stage began.
-pub fn rescaled(plan: &Plan, stage: usize, step: u64) -> Option<Plan> {
-    let stage = &plan.stages[stage];
+/// Boxes with other edges, where they are due `step` steps after the start of a stage. `from`: of each system, as the stage began.
+pub fn rescaled(
+    stage: &StagePlan,
+    step: u64,
+    from: &[SimulationBox],
+) -> Option<Vec<SimulationBox>> {
     let rescale = stage.rescale?;
     if !step.is_multiple_of(rescale.every) && step != stage.steps {
         return None;
     }
-    let mut plan = plan.clone();
-    plan.system.simulation_box = rescale.at(&plan.system.simulation_box, step, stage.steps);
-    Some(plan)
+    Some(from.iter().map(|from| rescale.at(from, step, stage.steps)).collect())
 }
 
 /// The plan of a stage in a box in which a barostat has left the system.
@@ -88,23 +91,38 @@ pub fn in_box_of_barostat(mut plan: Plan, stage: usize, simulation_box: Simulati
     plan
 }
 
-/// States in the box of a plan, where every particle has the same place as a fraction of the edges.
+/// States in these boxes, where every particle has the same place as a fraction of the edges.
 ///
 /// # Errors
 /// If a velocity does not fit the precision.
-pub fn states_in_box(states: Vec<ExactState>, plan: &Plan) -> Result<Vec<ExactState>, EngineError> {
-    let system = &plan.system;
-    let in_box = |state: ExactState| {
+pub fn states_in_boxes(
+    states: Vec<ExactState>,
+    boxes: &[SimulationBox],
+    species: &[Species],
+) -> Result<Vec<ExactState>, EngineError> {
+    let in_box = |(state, simulation_box): (ExactState, &SimulationBox)| {
         state
-            .in_box(system.simulation_box, &system.species)
+            .in_box(*simulation_box, species)
             .map_err(|particle| EngineError::velocity_range(state.step, particle))
     };
-    states.into_iter().map(in_box).collect()
+    states.into_iter().zip(boxes).map(in_box).collect()
 }
 
 /// Steps from the start of a stage to the first change of its box after `step`.
 pub fn next_rescaling(stage: &StagePlan, step: u64) -> u64 {
     stage.rescale.map_or(u64::MAX, |rescale| (step / rescale.every + 1) * rescale.every)
+}
+
+/// States that follow each other in the same box.
+fn in_one_box(states: &[ExactState]) -> Vec<Range<usize>> {
+    let groups = states.chunk_by(|a, b| a.simulation_box == b.simulation_box);
+    let mut start = 0;
+    let of_group = |group: &[ExactState]| {
+        let range = start..start + group.len();
+        start = range.end;
+        range
+    };
+    groups.map(of_group).collect()
 }
 
 /// The minima below these states, with velocities of zero.
@@ -132,7 +150,11 @@ fn minima_below(
     let systems: Vec<_> =
         snapshots.iter().enumerate().map(|(system, of)| (number(system), of)).collect();
     let place = (stage, "minimize.maximum_iterations");
-    let found = searches.minima(place, &systems)?;
+    let mut found = Vec::with_capacity(states.len());
+    for of_box in in_one_box(&states) {
+        searches.set_box(states[of_box.start].simulation_box);
+        found.extend(searches.minima(place, &systems[of_box])?);
+    }
     let minimum = |(state, found): (&ExactState, &InherentStructure)| {
         ExactState::from_snapshot(
             &found.snapshot,
@@ -161,6 +183,10 @@ impl Simulation {
         if let Some(temperatures) = plan.drawn_temperatures(self.stage) {
             self.ensemble.draw_velocities(&temperatures)?;
         }
+        self.boxes = match self.plan.begins_in_own_boxes(self.stage) {
+            true => self.states()?.iter().map(|state| state.simulation_box).collect(),
+            false => vec![plan.system.simulation_box; self.plan.systems()],
+        };
         self.plan_of_stage = plan;
         Ok(())
     }
@@ -177,8 +203,12 @@ impl Simulation {
     /// Gives the box other edges, where they are due.
     pub(super) fn rescale(&mut self) -> Result<(), RunError> {
         let step = self.ensemble.step() - self.plan.first_step(self.stage);
-        let Some(plan) = rescaled(&self.plan_of_stage, self.stage, step) else { return Ok(()) };
-        self.set_up(&plan, states_in_box(self.states()?, &plan)?, None)?;
+        let stage = &self.plan_of_stage.stages[self.stage];
+        let Some(boxes) = rescaled(stage, step, &self.boxes) else { return Ok(()) };
+        let mut plan = self.plan_of_stage.clone();
+        plan.system.simulation_box = boxes[0];
+        let states = states_in_boxes(self.states()?, &boxes, &plan.system.species)?;
+        self.set_up(&plan, states, None)?;
         // In its middle: thermostats keep their memory.
         self.ensemble.begin_stage(&stage_contexts(&self.plan, self.stage))?;
         Ok(())

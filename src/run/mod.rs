@@ -62,6 +62,7 @@ use crate::initial;
 use crate::observable::Macroscopic;
 use crate::output::{Checkpoint, FullDisk, OutputError, checkpoint_path, checkpoints_in};
 use crate::plan::{EngineChoice, InitialPlan, OnFullDisk, Plan, StagePlan, TotalEnergy};
+use crate::system::SimulationBox;
 
 /// How a run is to be carried out; nothing here changes results.
 #[derive(Clone, Debug, Default)]
@@ -115,6 +116,8 @@ struct Simulation {
     plan: Plan,
     /// The same with what the engine is made for, which the present stage may have changed.
     plan_of_stage: Plan,
+    /// In which the present stage has begun, of each system.
+    boxes: Vec<SimulationBox>,
     ranks: Ranks,
     /// The engine that the configuration asks for, where the command line has another one in the plan: checkpoints hold
     /// the configuration's.
@@ -339,6 +342,7 @@ impl Simulation {
         Simulation {
             summary: Summary::new(&plan),
             plan_of_stage: plan.clone(),
+            boxes: vec![plan.system.simulation_box; plan.systems()],
             ranks: Ranks::default(),
             rechecks: (0..plan.systems()).filter_map(recheck).collect(),
             limits: Limits::new(plan.limits),
@@ -665,16 +669,20 @@ impl Simulation {
         );
         let wants_snapshot = writer.schedule.wants_snapshot(step_in_stage);
         let StagePlan { barostat, rescale, .. } = &self.plan.stages[self.stage];
-        let box_changes = barostat.is_some() || rescale.is_some();
-        let (mut macroscopic, mut simulation_box) = (Vec::new(), None);
-        if wants_row || wants_stress || (wants_snapshot && box_changes) {
+        let has_own_boxes = self.plan.has_own_boxes(self.stage);
+        let tells_boxes = barostat.is_some() || rescale.is_some() || has_own_boxes;
+        let (mut macroscopic, mut boxes) = (Vec::new(), Vec::new());
+        if wants_row || wants_stress || (wants_snapshot && tells_boxes) {
             let rows = self.ensemble.thermodynamics()?;
             let of_row = |row: &Thermodynamics| Macroscopic {
                 stress: row.stress,
                 temperature: row.temperature,
             };
             macroscopic = rows.iter().map(of_row).collect();
-            simulation_box = box_changes.then_some(rows[0].simulation_box);
+            if tells_boxes {
+                let count = if has_own_boxes { rows.len() } else { 1 };
+                boxes = rows[..count].iter().map(|row| row.simulation_box).collect();
+            }
             if wants_row {
                 self.summary.add(self.stage, &rows);
                 let exchanges = self.ensemble.exchanges();
@@ -686,8 +694,8 @@ impl Simulation {
         }
         let writer = self.writer.as_mut().expect("a stage is running");
         if wants_snapshot {
-            let sample =
-                Sample { snapshots: self.ensemble.begin_snapshots()?, macroscopic, simulation_box };
+            let snapshots = self.ensemble.begin_snapshots()?;
+            let sample = Sample { snapshots, macroscopic, boxes };
             writer.sample(step, sample)?;
         }
         Ok(())

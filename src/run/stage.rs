@@ -354,9 +354,9 @@ impl StageOutput {
         Ok(())
     }
 
-    /// The box of the frames that come.
-    pub fn set_box(&mut self, simulation_box: &SimulationBox) {
-        self.files.set_box(simulation_box);
+    /// The box of the frames that come, or of each system where they have boxes of their own.
+    pub fn set_boxes(&mut self, boxes: &[SimulationBox]) {
+        self.files.set_boxes(boxes);
     }
 
     /// Of a flow, since the start of the stage.
@@ -406,7 +406,7 @@ impl StageOutput {
         self.minimize(step, snapshots)?;
         if self.schedule.wants_frame(step) {
             if let Some(strain) = &self.plan.strain {
-                self.files.set_box(&strain.box_after(step, &self.context.simulation_box));
+                self.files.set_boxes(&[strain.box_after(step, &self.context.simulation_box)]);
             }
             self.files.append_frame(snapshots, self.time(snapshots[0].step))?;
         }

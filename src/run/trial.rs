@@ -5,7 +5,7 @@
 //! for, no energy is set, the box of a stage that changes it is that of its start.
 use std::time::{Duration, Instant};
 
-use super::conditions::{states_in_box, taken_over};
+use super::conditions::{states_in_boxes, taken_over};
 use super::stage::StageOutput;
 use super::stage::classes::present_diameters;
 use super::{RunError, first_temperature, memory, stage_contexts};
@@ -69,7 +69,9 @@ pub fn trial(plan: &Plan, time_of_stage: Duration) -> Result<Trial, RunError> {
 /// An engine with the timestep and the box of a plan, which goes on from the present state.
 fn changed(ensemble: &dyn Ensemble, plan: &Plan) -> Result<Box<dyn Ensemble>, RunError> {
     let states = (0..plan.systems()).map(|system| ensemble.export(system));
-    let states = states_in_box(states.collect::<Result<_, _>>()?, plan)?;
+    let boxes = vec![plan.system.simulation_box; plan.systems()];
+    let species = &plan.system.species;
+    let states = states_in_boxes(states.collect::<Result<_, _>>()?, &boxes, species)?;
     let mut states = taken_over(states, plan)?;
     let exchanges = ensemble.exchanges().cloned();
     if let Some(exchanges) = &exchanges {

@@ -54,8 +54,8 @@ pub struct Sample {
     pub snapshots: Vec<PendingSnapshot>,
     /// Empty where nothing needs it.
     pub macroscopic: Vec<Macroscopic>,
-    /// Where it changes.
-    pub simulation_box: Option<SimulationBox>,
+    /// Where it changes: that of all systems, or of each where they have boxes of their own. Else empty.
+    pub boxes: Vec<SimulationBox>,
 }
 
 struct Job {
@@ -209,8 +209,8 @@ fn work(
                 Ok(snapshots) => {
                     // Room for another one while this one is looked at.
                     let _ = waiting.recv();
-                    if let Some(simulation_box) = &sample.simulation_box {
-                        output.set_box(simulation_box);
+                    if !sample.boxes.is_empty() {
+                        output.set_boxes(&sample.boxes);
                     }
                     let sampled = output.sample(step - first_step, &snapshots, &sample.macroscopic);
                     or_keep_readable(sampled, &mut output, step)?;

@@ -17,6 +17,7 @@ mod intervals;
 mod isoconfigurational;
 mod kill;
 mod look;
+mod many_boxes;
 mod many_systems;
 mod observed;
 mod pressure;

@@ -63,14 +63,20 @@ fn alone(system: usize, steps: u64) -> String {
 }
 
 /// The last checkpoint of a job.
-fn last(job: &Job) -> (std::path::PathBuf, Checkpoint) {
+pub fn last(job: &Job) -> (std::path::PathBuf, Checkpoint) {
     let found = latest_valid(&job.path("out")).unwrap();
     let (_, path, checkpoint) = found.checkpoint.unwrap();
     (path, checkpoint)
 }
 
 /// Of the values of all systems in a results file those of one: at the path of the same run alone.
-fn of_system(all: &Numbers, name: &str, shape: &[usize], system: usize, count: usize) -> Vec<u64> {
+pub fn of_system(
+    all: &Numbers,
+    name: &str,
+    shape: &[usize],
+    system: usize,
+    count: usize,
+) -> Vec<u64> {
     let (found, bits) = &all[&format!("/systems{name}")];
     let size: usize = shape.iter().product();
     if name.starts_with("/observables") {

@@ -123,7 +123,18 @@ fn what_does_not_go_together_with_a_barostat_is_refused_where_it_stands() {
             "the structure is of one box",
         ),
         (format!("{both}[integrity]\nrecheck = 100"), "are not computed twice"),
-        (format!("{both}[ensemble]\nkind = \"independent\"\nsystems = 2"), "share one box so far"),
+        (
+            format!("{both}[ensemble]\nkind = \"replica-exchange\"\ntemperatures = [1.5, 1.4]\nexchange_every = 10")
+                .replace("temperature = 1.5", "temperature = \"ensemble\""),
+            "replicas are exchanged at constant volume only",
+        ),
+        (
+            format!(
+                "{both}[[stage]]\nname = \"nvt\"\nsteps = 1000\n{thermostat}observe = {{ structure = {{ every = 10 }} }}\n\
+                 [ensemble]\nkind = \"independent\"\nsystems = 2"
+            ),
+            "the structure is of one box",
+        ),
         (both.replace("time = 1.0", "time = 1e9"), "a shorter time, or more steps"),
         (both.replace("time = 1.0", "time = 0.0"), "must be greater than 0"),
         (both.replace("pressure = 1.0", "pressure = nan"), "pressure"),

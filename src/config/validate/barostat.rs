@@ -4,7 +4,7 @@ use super::conditions::samples_positions;
 use super::stage_checks::StageChecks;
 use crate::config::defaults;
 use crate::config::document::{Barostat, Document, PlainOr, Stage, Table, Written};
-use crate::plan::{BarostatPlan, Coupling, Plan, Ramp};
+use crate::plan::{BarostatPlan, Coupling, EnsembleKind, Plan, Ramp};
 
 pub fn check(
     document: &Table<Barostat>,
@@ -108,10 +108,31 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
             let help = "leave out [integrity], or make the stage a run of its own";
             checker.reject(&typed.span, message, help);
         }
-        if plan.ensemble.is_some() {
-            let message = "the systems of an ensemble share one box so far";
-            let help = "leave out [ensemble]: one run for each system";
+        if let Some(of) = &plan.ensemble
+            && of.kind == EnsembleKind::ReplicaExchange
+        {
+            let message = "replicas are exchanged at constant volume only, all in the same box";
+            let help = "the ensemble \"temperatures\", or the density instead of a barostat";
             checker.reject(&typed.span, message, help);
         }
     }
+    for (number, typed) in document.stage.iter().enumerate() {
+        check_own_boxes(plan, number, typed, checker);
+    }
+}
+
+/// What a stage has that is of one box, where each system of an ensemble has its own.
+fn check_own_boxes(plan: &Plan, number: usize, typed: &Table<Stage>, checker: &mut Checker<'_>) {
+    let Some(since) = plan.own_boxes_since(number) else { return };
+    let of_one_box = samples_positions(typed)
+        .or(typed.shear.is_some().then_some("a shear"))
+        .or(typed.strain.is_some().then_some("a strain"));
+    let Some(what) = of_one_box else { return };
+    let message = format!(
+        "each system has a box of its own since the stage {since:?}, and {what} is of one box"
+    );
+    let help = format!(
+        "a stage with density = {{ to = ... }} after {since:?} brings all systems to one box"
+    );
+    checker.reject(&typed.name.span, message, help);
 }

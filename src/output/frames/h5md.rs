@@ -30,6 +30,7 @@ impl H5mdFrames {
             // Frames need not all have them.
             diameter: false,
             tilted: series.tilted,
+            own_boxes: false,
         };
         let has_times = first.time.is_some();
         hdf5_file::create(path, |file| {
@@ -80,7 +81,7 @@ impl FrameWriter for H5mdFrames {
             diameter: None,
         };
         let simulation_box = SimulationBox::new(&frame.box_edges).with_tilt(frame.tilt);
-        self.particles.append(frame.step, time, &simulation_box, [coordinates].into_iter())
+        self.particles.append(frame.step, time, &[simulation_box], [coordinates].into_iter())
     }
 
     fn finish(&mut self) -> Result<(), OutputError> {

@@ -357,13 +357,13 @@ impl StageFiles {
         }
     }
 
-    /// The box of the frames that come.
-    pub fn set_box(&mut self, simulation_box: &SimulationBox) {
+    /// The box of the frames that come, or of each system where they have boxes of their own.
+    pub fn set_boxes(&mut self, boxes: &[SimulationBox]) {
         if let Some(trajectory) = &mut self.trajectory {
-            trajectory.set_box(simulation_box);
+            trajectory.set_boxes(boxes);
         }
         if let Some(gsd) = &mut self.gsd {
-            gsd.set_box(simulation_box);
+            gsd.set_box(&boxes[0]);
         }
     }
 
