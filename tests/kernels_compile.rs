@@ -18,9 +18,9 @@ use supercool::engine::cuda::{
 use supercool::observable::dynamics::evaluation::{DensityEvaluation, Offloaded};
 use supercool::observable::{Correlations, SampleContext};
 use supercool::plan::{
-    CheckpointPlan, CorrelationPlan, DiameterClassesPlan, DynamicObservable, EngineChoice,
-    InitialPlan, Lattice, ObservePlan, OutputPlan, Plan, Precision, RunPlan, StagePlan, SystemPlan,
-    VanHovePlan,
+    BarostatKind, BarostatPlan, CheckpointPlan, CorrelationPlan, Coupling, DiameterClassesPlan,
+    DynamicObservable, EngineChoice, InitialPlan, Lattice, ObservePlan, OutputPlan, Plan,
+    Precision, Ramp, RunPlan, StagePlan, SystemPlan, VanHovePlan,
 };
 use supercool::potential::{
     Columns, Formula, KAPPA, PairParameters, PairPotential, PotentialPlan, TABLE, Tables,
@@ -337,7 +337,24 @@ fn kernels_of_many_systems_compile_and_spill_little() {
             with_correlation(&mut plan, correlation(&DynamicObservable::DEFAULT));
         }
         let name = format!("{}, {dimension}D, {architecture}", precision.name());
-        cases.push((name, members_program(&plan, 1000, 132, 228 << 10), architecture));
+        let program = |plan: &Plan| members_program(plan, 1000, 132, 228 << 10);
+        cases.push((name.clone(), program(&plan), architecture));
+        if precision != Precision::FixedPoint {
+            continue;
+        }
+        // Each system has a box of its own.
+        plan.stages.push(stage());
+        plan.stages.last_mut().unwrap().barostat = Some(BarostatPlan {
+            kind: BarostatKind::CellRescaling,
+            pressure: Ramp { from: 1.0, to: 1.0 },
+            time: 1.0,
+            compressibility: 0.03,
+            every: 100,
+            coupling: Coupling::Anisotropic,
+        });
+        let of_boxes = program(&plan);
+        assert!(of_boxes.macros.contains(&("MEMBER_BOXES".to_owned(), "1".to_owned())));
+        cases.push((name + ", many boxes", of_boxes, architecture));
     }
     for (name, resources) in compile_all(cases) {
         let of_steps = |of: &&Resources| of.is_kernel && of.function.starts_with("advance_members");
@@ -395,7 +412,11 @@ fn kernels_of_ranks_compile_and_spill_little() {
 
 /// A stage with one correlation.
 fn with_correlation(plan: &mut Plan, correlation: CorrelationPlan) {
-    plan.stages.push(StagePlan {
+    plan.stages.push(StagePlan { correlations: vec![correlation], ..stage() });
+}
+
+fn stage() -> StagePlan {
+    StagePlan {
         swap: None,
         barostat: None,
         name: "production".into(),
@@ -409,9 +430,9 @@ fn with_correlation(plan: &mut Plan, correlation: CorrelationPlan) {
         set_total_energy: None,
         draw_velocities: false,
         observe: ObservePlan::nothing(),
-        correlations: vec![correlation],
+        correlations: Vec::new(),
         propensity: None,
-    });
+    }
 }
 
 fn correlation(observables: &[DynamicObservable]) -> CorrelationPlan {

@@ -1,7 +1,10 @@
-// Many systems in one launch. All of them have potential, species and box in common. The blocks with one index along y belong to
+// Many systems in one launch. All of them have potential and species in common, and the box, unless `MEMBER_BOXES`. The blocks with one index along y belong to
 // one system: they are the grid of all other files.
 #pragma once
 #include "block_sums.cuh"
+#if MEMBER_BOXES
+#include "md/member_box.cuh"
+#endif
 #include "shared/launch.cuh"
 #include "shared/sampling.cuh"
 #include "shared/thermostat.cuh"
@@ -25,6 +28,9 @@ INLINE void enter_system() {
     copy_by_block(system, mine.system);
     copy_by_block(sampling, mine.sampling);
     if (threadIdx.x == 0) stress_sums = mine.stress_sums;
+#if MEMBER_BOXES
+    take_box(mine.box_constants);
+#endif
     __syncthreads();
     enter_box();
     if (TILTED) __syncthreads();

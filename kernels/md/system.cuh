@@ -42,6 +42,10 @@ INLINE void enter_box();
 #ifndef OWN_BOXES
 #define OWN_BOXES 0
 #endif
+// Whether each system among many has a box of its own.
+#ifndef MEMBER_BOXES
+#define MEMBER_BOXES 0
+#endif
 
 #if MEMBERS
 #include "md/member.cuh"
@@ -56,14 +60,16 @@ INLINE void enter_system() {
 #endif
 #if OWN_BOXES
 #include "minimize/own_box.cuh"
-#else
+#elif !MEMBER_BOXES
 __constant__ PolicyConstants policy;
 #endif
+#if !MEMBER_BOXES
 __constant__ Pair pairs[SPECIES_COUNT * SPECIES_COUNT];
-static constexpr bool REDUCED = Truncated<Evaluator, TRUNCATION>::REDUCED;
-static constexpr bool ENDS_BY_ITSELF = Truncated<Evaluator, TRUNCATION>::ENDS_BY_ITSELF;
 // Largest `core2` of all pairs, and no less than `coincident2`.
 __constant__ Real largest_core2;
+#endif
+static constexpr bool REDUCED = Truncated<Evaluator, TRUNCATION>::REDUCED;
+static constexpr bool ENDS_BY_ITSELF = Truncated<Evaluator, TRUNCATION>::ENDS_BY_ITSELF;
 
 #include "md/flow.cuh"
 

@@ -151,6 +151,11 @@ pub(super) trait Volumes {
     fn count(&mut self, accepted: Option<f64>) -> Result<(), EngineError>;
 }
 
+/// Whether a trial in whose box this was met is rejected: a number does not fit there.
+pub(super) fn is_rejection(error: &EngineError) -> bool {
+    matches!(error, EngineError::OutOfRange { .. } | EngineError::TooClose { .. })
+}
+
 /// Takes the trial that follows the present step, if one is due.
 pub(super) fn take_trial(engine: &mut impl Volumes) -> Result<(), EngineError> {
     let Some(trial) = engine.volume_trial() else { return Ok(()) };
@@ -160,7 +165,7 @@ pub(super) fn take_trial(engine: &mut impl Volumes) -> Result<(), EngineError> {
     };
     let after = match engine.pair_sums_in(&proposal) {
         Ok(after) => Some(after),
-        Err(EngineError::OutOfRange { .. } | EngineError::TooClose { .. }) => None,
+        Err(error) if is_rejection(&error) => None,
         Err(error) => return Err(error),
     };
     let accepted = after.filter(|after| trial.accepts(&proposal, &before, after));

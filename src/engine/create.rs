@@ -84,9 +84,6 @@ pub fn create_ensemble_on(
         return Err(EngineError::EnsembleOnRanks { ranks, systems });
     }
     if !is_on_cpu(plan.run.engine) {
-        if plan.has_barostat() {
-            return Err(EngineError::OwnBoxesOnGpu);
-        }
         return cuda::create_many(plan, &states);
     }
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);

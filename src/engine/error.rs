@@ -161,10 +161,6 @@ pub enum EngineError {
     ))]
     EnsembleOnRanks { ranks: usize, systems: usize },
 
-    #[error("many systems on a GPU have one box, and with a barostat each has its own")]
-    #[diagnostic(help("run.engine = \"cpu\", or one run for each system"))]
-    OwnBoxesOnGpu,
-
     #[error("system {system}: {error}")]
     #[diagnostic(help("{help}"))]
     OfSystem { system: usize, error: Box<EngineError>, help: String },

@@ -46,3 +46,59 @@ fn constant_pressure_has_the_numbers_of_the_cpu() {
         assert!(volumes.windows(2).filter(|pair| pair[0] != pair[1]).count() >= 4, "{volumes:?}");
     }
 }
+
+const LATER: &str = r#"
+[[stage]]
+name = "nvt"
+steps = 20
+thermostat = { kind = "langevin", temperature = 1.5, friction = 1.0 }
+observe = { thermodynamics = 5, trajectory = 10 }
+[[stage]]
+name = "compress"
+steps = 20
+density = { to = 1.22, every = 10 }
+observe = { thermodynamics = 5 }
+[[stage]]
+name = "dynamics"
+steps = 40
+observe = { thermodynamics = 5, trajectory = 20 }
+[[stage.correlation]]
+every = 5
+block_size = 4
+wavenumbers = [7.25]
+vectors_per_shell = 5
+[ensemble]
+kind = "independent"
+systems = 3
+"#;
+
+/// Boxes of many systems lie beside them, with all that depends on them; lists of some are made anew in a trial and those of others not.
+#[test]
+fn many_systems_at_constant_pressure_have_the_numbers_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    for (precision, more) in [
+        ("fixed-point", ""),
+        ("fixed-point", "threads_per_particle = 4\nskin = 0.1"),
+        ("double", ""),
+    ] {
+        let run = format!("timestep = 0.004\ntune = false\n{more}");
+        let (stages, _) = STAGES.split_at(STAGES.find("[[stage]]\nname = \"nve\"").unwrap());
+        let toml = kob_andersen(3, 256, precision, &run) + stages + LATER;
+        let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+        expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+        run_on_the_gpu(&found);
+        for file in ["npt.h5", "by-edge.h5", "nvt.h5", "nvt.h5md", "compress.h5", "dynamics.h5md"] {
+            if precision == "fixed-point" {
+                let [expected, found] =
+                    [&expected, &found].map(|job| job.path(&format!("out/{file}")));
+                assert_same_numbers(&expected, &found);
+            } else if let Some(stage) = file.strip_suffix(".h5") {
+                let [expected, found] =
+                    [&expected, &found].map(|job| job.series(stage, "potential_energy"));
+                let apart = expected.iter().zip(&found).map(|(a, b)| (a - b).abs());
+                let largest = apart.fold(0.0, f64::max);
+                assert!(largest < 2e-3, "{precision}, {stage}: {largest}");
+            }
+        }
+    }
+}

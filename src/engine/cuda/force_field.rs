@@ -76,13 +76,23 @@ impl<P: DevicePolicy> ForceField<P> {
         self.terms.iter().map(|term| term.assertions(policy)).collect()
     }
 
+    /// Constants of all terms, by name.
+    pub fn constants(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)> {
+        self.terms.iter().flat_map(|term| term.constants(policy)).collect()
+    }
+
+    /// The same in a box of a barostat's trial ([`ForceTerm::constants_nearby`]).
+    pub fn constants_nearby(&self, policy: &P) -> Vec<(&'static str, Vec<u8>)> {
+        self.terms.iter().flat_map(|term| term.constants_nearby(policy)).collect()
+    }
+
     /// Gives kernels the constants of all terms.
     ///
     /// # Errors
     /// If the GPU is lost.
     pub fn set_constants(&self, kernels: &Kernels, policy: &P) -> Result<(), EngineError> {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        for (name, bytes) in self.terms.iter().flat_map(|term| term.constants(policy)) {
+        for (name, bytes) in self.constants(policy) {
             kernels.set_bytes(name, &bytes)?;
             sent.insert(name, bytes);
         }
@@ -95,7 +105,7 @@ impl<P: DevicePolicy> ForceField<P> {
     /// If the GPU is lost.
     pub fn set_constants_nearby(&self, kernels: &Kernels, policy: &P) -> Result<(), EngineError> {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        for (name, bytes) in self.terms.iter().flat_map(|term| term.constants_nearby(policy)) {
+        for (name, bytes) in self.constants_nearby(policy) {
             if sent.get(name) != Some(&bytes) {
                 kernels.set_bytes(name, &bytes)?;
                 sent.insert(name, bytes);

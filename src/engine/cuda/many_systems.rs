@@ -10,7 +10,7 @@ use super::constants::DevicePolicy;
 use super::correlator::Sampling;
 use super::device::Gpu;
 use super::engine::CudaEngine;
-use super::members::{Members, Sharing};
+use super::members::{Members, Sharing, stay_cubic};
 use super::memory::Session;
 use super::run_device::Place;
 use super::single_rank::{LONGEST_LAUNCH, SingleRank};
@@ -36,7 +36,7 @@ pub(super) struct Group<P: DevicePolicy> {
     pub first: usize,
     /// Of all of them, if time correlations are evaluated here.
     pub sampling: Option<Sampling>,
-    members: Arc<Members>,
+    pub(super) members: Arc<Members>,
     pub systems: Vec<CudaEngine<P, SingleRank>>,
 }
 
@@ -111,7 +111,7 @@ impl<P: DevicePolicy> Group<P> {
             session.gpu.multiprocessors,
             session.shared_memory_of_multiprocessor()?,
             element_sizes.site_bytes(),
-            simulation_box.is_cubic() && !plan.may_swap() && !plan.may_tilt(),
+            stay_cubic(plan, simulation_box) && !plan.may_swap() && !plan.may_tilt(),
         );
         let shape = tuning::shape_of_many(&plan_of_first, simulation_box, None, sharing);
         tuning::check_memory(&session, count * particles, species, element_sizes, shape)?;
@@ -128,7 +128,7 @@ impl<P: DevicePolicy> Group<P> {
     }
 
     /// Has something done by each engine, with the number of its system.
-    fn each<T>(
+    pub(super) fn each<T>(
         &mut self,
         mut work: impl FnMut(usize, &mut CudaEngine<P, SingleRank>) -> Result<T, EngineError>,
     ) -> Result<Vec<T>, EngineError> {
@@ -140,28 +140,32 @@ impl<P: DevicePolicy> Group<P> {
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         let mut left = steps;
-        let mut rebuild = false;
+        let mut rebuild = vec![false; self.systems.len()];
+        let has_barostat = self.systems[0].stage.barostat.is_some();
         while left > 0 {
             let step = self.systems[0].state.step;
-            let most = left.min(LONGEST_LAUNCH).min(self.systems[0].stage.steps_to_swaps(step));
+            let most = left.min(LONGEST_LAUNCH).min(self.systems[0].stage.steps_to_trials(step));
             let (steps, samples) = match &mut self.sampling {
                 Some(sampling) => sampling.begin_launch(step, most)?,
                 None => (most, LaunchSamples::NONE),
             };
-            self.run(steps, samples, rebuild)?;
+            self.run(steps, samples, &rebuild)?;
             left -= steps;
-            rebuild = false;
+            rebuild.fill(false);
             if let Some(sampling) = &mut self.sampling {
                 sampling.end_launch(step + steps);
             }
             self.take_samples(true)?;
             if self.systems[0].stage.swaps_after(step + steps) {
                 self.swap(step + steps)?;
-                rebuild = true;
+                rebuild.fill(true);
+            }
+            if has_barostat {
+                self.take_volume_trials(&mut rebuild)?;
             }
         }
-        if rebuild {
-            self.run(0, LaunchSamples::NONE, true)?;
+        if has_barostat || rebuild.contains(&true) {
+            self.run(0, LaunchSamples::NONE, &rebuild)?;
         }
         Ok(())
     }
@@ -184,15 +188,16 @@ impl<P: DevicePolicy> Group<P> {
         Ok(())
     }
 
-    /// Takes steps of all systems in one launch.
-    fn run(
+    /// Takes steps of all systems in one launch. `rebuild`: whose lists are made anew before.
+    pub(super) fn run(
         &mut self,
         steps: u64,
         samples: LaunchSamples,
-        rebuild: bool,
+        rebuild: &[bool],
     ) -> Result<(), EngineError> {
-        let mut kind = Kind::None;
-        let launches = self.each(|_, system| {
+        let (mut kind, first) = (Kind::None, self.first);
+        let launches = self.each(|number, system| {
+            let rebuild = rebuild[number - first];
             let (kind_of_system, thermostat) = system.thermostat_of_launch(steps);
             kind = kind_of_system;
             system.lend_thermostat()?;
@@ -246,6 +251,9 @@ impl<P: DevicePolicy> Ensemble for ManySystems<P> {
             group.sampling = None;
             group.each(|number, system| {
                 system.enter_stage_untuned(&stages[number]);
+                if system.plan.has_barostat() {
+                    system.enter_barostat()?;
+                }
                 system.check_tilt()
             })
         })

@@ -1,11 +1,17 @@
 //! Many systems on one GPU: what their kernels read of each, and launches over all of them.
+mod boxes;
+mod mirror;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::boxes::BoxConstants;
+pub use self::boxes::stay_cubic;
+use self::mirror::Mirror;
 use super::advance::Launch;
 use super::buffers::{Control, SplitSum, System};
 use super::constants::DevicePolicy;
-use super::declare::{Pointer, device_struct, shared_header};
+use super::declare::{Const, Pointer, device_struct, shared_header};
 use super::force_field::ForceField;
 use super::launch::{Grid, Kernel, Kernels, kernels};
 use super::md_program;
@@ -29,6 +35,8 @@ device_struct! {
         pub sampling: SamplingConstant,
         pub stress_sums: Pointer<SplitSum>,
         pub swaps: Swaps,
+        /// Constants of its box, where it has its own.
+        pub box_constants: Pointer<Const<u8>>,
     }
 }
 
@@ -199,7 +207,8 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, sharing: Sharing) -> Pr
         ("BY_LENGTH", u32::from(by_length).to_string()),
     ];
     let program = md_program::stepping_program("members.cu", text, policy, plan, checks);
-    program.include(&[SHARED]).define(macros)
+    let program = program.include(&[SHARED]).define(macros);
+    if plan.has_barostat() { program.define(boxes::macros(plan)) } else { program }
 }
 
 /// Systems that have kernels in common.
@@ -211,9 +220,10 @@ pub struct Members {
     /// Where particles may exchange something.
     swap: Option<SwapKernels>,
     pub sharing: Sharing,
-    /// What the kernels read, and the host's copy.
-    buffer: Buffer,
-    copies: Mutex<Vec<Member>>,
+    /// What the kernels read.
+    members: Mutex<Mirror<Member>>,
+    /// Where each system has a box of its own.
+    boxes: Option<Mutex<BoxConstants>>,
     /// First system of the next launch, as the kernels have it.
     first: AtomicU32,
     controls: Arc<Buffer>,
@@ -235,9 +245,20 @@ impl Members {
     ) -> Result<Arc<Self>, EngineError> {
         let force_field = ForceField::new(plan);
         let program = program(policy, plan, sharing);
-        let kernels = md_program::load(session, program, policy, &force_field)?;
-        let buffer = Buffer::new(session, systems * size_of::<Member>())?;
-        kernels.set("members", &buffer.pointer::<Member>().to_const())?;
+        let mut members = Mirror::<Member>::new(session, systems, 1)?;
+        let (kernels, boxes) = match plan.has_barostat() {
+            false => (md_program::load(session, program, policy, &force_field)?, None),
+            true => {
+                let kernels = md_program::compiled(session, program)?;
+                boxes::set_others(&kernels, &force_field.constants(policy))?;
+                let boxes = BoxConstants::new(session, systems, policy, &force_field)?;
+                for (system, member) in members.all().iter_mut().enumerate() {
+                    member.box_constants = boxes.pointer(system).to_const();
+                }
+                (kernels, Some(Mutex::new(boxes)))
+            }
+        };
+        kernels.set("members", &members.pointer(0).to_const())?;
         kernels.set("first_member", &0u32)?;
         let sums = systems * size_of::<[SplitSum; ALL_SUMS]>();
         let advance = AdvanceKernels::load(&kernels)?;
@@ -254,8 +275,8 @@ impl Members {
             },
             kernels: Arc::new(kernels),
             sharing,
-            buffer,
-            copies: Mutex::new(vec![Member::default(); systems]),
+            members: Mutex::new(members),
+            boxes,
             first: AtomicU32::new(0),
             controls: Arc::new(Buffer::new(session, systems * size_of::<Control>())?),
             sums: Buffer::new(session, sums)?,
@@ -264,11 +285,7 @@ impl Members {
 
     /// Number of systems.
     pub fn count(&self) -> usize {
-        self.copies().len()
-    }
-
-    fn copies(&self) -> MutexGuard<'_, Vec<Member>> {
-        self.copies.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.members).systems()
     }
 
     /// The part of all `Control`s that belongs to a system.
@@ -277,22 +294,34 @@ impl Members {
         Buffer::part_of(&self.controls, system * bytes, bytes)
     }
 
-    /// Changes what the kernels read of a system.
+    /// Changes what the kernels read of a system from the next launch on.
+    pub fn change(&self, system: usize, change: impl FnOnce(&mut Member)) {
+        change(&mut locked(&self.members).of(system)[0]);
+    }
+
+    /// Gives a system the constants of its box, from the next launch on.
+    ///
+    /// # Panics
+    /// If all systems have one box.
+    pub fn set_box<P: DevicePolicy>(
+        &self,
+        system: usize,
+        policy: &P,
+        constants: &[(&'static str, Vec<u8>)],
+    ) {
+        let boxes = self.boxes.as_ref().expect("systems have boxes of their own");
+        locked(boxes).set(system, policy, constants);
+    }
+
+    /// Makes a system the first one of the launches that follow, which see what has changed.
     ///
     /// # Errors
     /// If the GPU is lost. So in what follows.
-    pub fn change(
-        &self,
-        system: usize,
-        change: impl FnOnce(&mut Member),
-    ) -> Result<(), EngineError> {
-        let copies = &mut self.copies();
-        change(&mut copies[system]);
-        self.buffer.write_at(system * size_of::<Member>(), &copies[system..=system])
-    }
-
-    /// Makes a system the first one of the launches that follow.
     pub fn select(&self, system: usize) -> Result<(), EngineError> {
+        locked(&self.members).send()?;
+        if let Some(boxes) = &self.boxes {
+            locked(boxes).send()?;
+        }
         let system = system as u32;
         if self.first.swap(system, Ordering::Relaxed) == system {
             return Ok(());
@@ -321,7 +350,7 @@ impl Members {
         launch: &Launch,
         thermostat: &Thermostat,
     ) -> Result<(), EngineError> {
-        self.change(system, |member| (member.launch, member.thermostat) = (*launch, *thermostat))?;
+        self.change(system, |member| (member.launch, member.thermostat) = (*launch, *thermostat));
         self.select(system)?;
         self.kernels.launch(kernel, self.grid(1, threads), ())
     }
@@ -335,14 +364,13 @@ impl Members {
         controls: &[Control],
     ) -> Result<(), EngineError> {
         self.controls.write(controls)?;
-        let copies = &mut self.copies();
-        for (member, launch) in copies.iter_mut().zip(launches) {
+        for (member, launch) in locked(&self.members).all().iter_mut().zip(launches) {
             (member.launch, member.thermostat) = *launch;
         }
-        self.buffer.write(copies)?;
-        for first in (0..copies.len()).step_by(MOST_OF_LAUNCH) {
+        let count = self.count();
+        for first in (0..count).step_by(MOST_OF_LAUNCH) {
             self.select(first)?;
-            let systems = (copies.len() - first).min(MOST_OF_LAUNCH);
+            let systems = (count - first).min(MOST_OF_LAUNCH);
             self.kernels.launch(kernel, self.grid(systems, threads), ())?;
         }
         Ok(())
@@ -351,15 +379,14 @@ impl Members {
     /// Takes the trials of all systems to exchange diameters or species.
     pub fn swap_all(&self, swaps: &[Swaps], controls: &[Control]) -> Result<(), EngineError> {
         self.controls.write(controls)?;
-        let copies = &mut self.copies();
-        for (member, swaps) in copies.iter_mut().zip(swaps) {
+        for (member, swaps) in locked(&self.members).all().iter_mut().zip(swaps) {
             member.swaps = *swaps;
         }
-        self.buffer.write(copies)?;
+        let count = self.count();
         let kernel = self.swap.expect("the plan has swaps").swap_particles;
-        for first in (0..copies.len()).step_by(MOST_OF_LAUNCH) {
+        for first in (0..count).step_by(MOST_OF_LAUNCH) {
             self.select(first)?;
-            let systems = (copies.len() - first).min(MOST_OF_LAUNCH) as u32;
+            let systems = (count - first).min(MOST_OF_LAUNCH) as u32;
             let grid = Grid::in_two_dimensions((1, systems), swaps::threads::SWAP_THREADS);
             self.kernels.launch(kernel, grid, ())?;
         }
@@ -378,12 +405,7 @@ impl Members {
         lanes: usize,
         timestep: f64,
     ) -> Result<Vec<[SplitSum; ALL_SUMS]>, EngineError> {
-        let count = self.count();
-        self.sums.clear(count * size_of::<[SplitSum; ALL_SUMS]>())?;
-        for first in (0..count).step_by(MOST_OF_LAUNCH) {
-            self.select(first)?;
-            let systems = (count - first).min(MOST_OF_LAUNCH) as u32;
-            let sums = self.sums.pointer::<SplitSum>().add(first * ALL_SUMS);
+        self.sums_of_all(|sums, systems| {
             let after = |count: u32| sums.add(count as usize);
             let measure = &self.measure;
             let kicks = (after(measured::STRESS_SUMS), timestep);
@@ -391,11 +413,37 @@ impl Members {
             let over = |threads| Grid::over_systems(&self.session.gpu, threads, systems);
             self.kernels.launch(measure.measure_kicks, over(particles), kicks)?;
             self.kernels.launch(measure.measure_velocities, over(particles), (sums,))?;
-            self.kernels.launch(measure.measure_pairs, over(lanes), pairs)?;
+            self.kernels.launch(measure.measure_pairs, over(lanes), pairs)
+        })
+    }
+
+    /// The sums of `measure_pairs` for each system, the first of what is returned, over this many lanes of the lists of each.
+    pub fn pair_sums_of_all(&self, lanes: usize) -> Result<Vec<[SplitSum; ALL_SUMS]>, EngineError> {
+        self.sums_of_all(|sums, systems| {
+            let grid = Grid::over_systems(&self.session.gpu, lanes, systems);
+            self.kernels.launch(self.measure.measure_pairs, grid, (sums,))
+        })
+    }
+
+    /// Sums that kernels make, which are launched with the address of those of a first system and a number of systems.
+    fn sums_of_all(
+        &self,
+        launch: impl Fn(Pointer<SplitSum>, u32) -> Result<(), EngineError>,
+    ) -> Result<Vec<[SplitSum; ALL_SUMS]>, EngineError> {
+        let count = self.count();
+        self.sums.clear(count * size_of::<[SplitSum; ALL_SUMS]>())?;
+        for first in (0..count).step_by(MOST_OF_LAUNCH) {
+            self.select(first)?;
+            let systems = (count - first).min(MOST_OF_LAUNCH) as u32;
+            launch(self.sums.pointer::<SplitSum>().add(first * ALL_SUMS), systems)?;
         }
         let sums = self.sums.read::<SplitSum>(count * ALL_SUMS)?;
         Ok(sums.as_chunks().0.to_vec())
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ mod transfer;
 mod tuning;
 mod velocities;
 mod volumes;
+mod volumes_of_many;
 
 use std::sync::Arc;
 
@@ -120,7 +121,7 @@ pub fn members_program(
     let site_bytes =
         ElementSizes::new(plan.run.precision, dimension, plan.potential.diameters.is_some())
             .site_bytes();
-    let is_cubic = system.simulation_box.is_cubic();
+    let is_cubic = members::stay_cubic(plan, &system.simulation_box);
     let sharing =
         Sharing::new(systems, particles, multiprocessors, shared_bytes, site_bytes, is_cubic);
     in_precision!(plan.run.precision, |P| members::program(&policy::<P>(plan), plan, sharing))

@@ -133,7 +133,10 @@ impl RunDevice {
     pub fn set_system(&self, system: &System) -> Result<(), EngineError> {
         match &self.place {
             None => self.kernels.set("system", system),
-            Some(place) => place.members.change(place.system, |member| member.system = *system),
+            Some(place) => {
+                place.members.change(place.system, |member| member.system = *system);
+                Ok(())
+            }
         }
     }
 
@@ -141,7 +144,10 @@ impl RunDevice {
     pub fn set_sampling(&self, sampling: &SamplingConstant) -> Result<(), EngineError> {
         match &self.place {
             None => self.kernels.set("sampling", sampling),
-            Some(place) => place.members.change(place.system, |member| member.sampling = *sampling),
+            Some(place) => {
+                place.members.change(place.system, |member| member.sampling = *sampling);
+                Ok(())
+            }
         }
     }
 
@@ -149,7 +155,10 @@ impl RunDevice {
     pub fn set_stress_sums(&self, sums: Pointer<SplitSum>) -> Result<(), EngineError> {
         match &self.place {
             None => self.kernels.set("stress_sums", &sums),
-            Some(place) => place.members.change(place.system, |member| member.stress_sums = sums),
+            Some(place) => {
+                place.members.change(place.system, |member| member.stress_sums = sums);
+                Ok(())
+            }
         }
     }
 
@@ -159,7 +168,13 @@ impl RunDevice {
         policy: &P,
         force_field: &ForceField<P>,
     ) -> Result<(), EngineError> {
-        md_program::set_constants(&self.kernels, policy, force_field)
+        match &self.place {
+            None => md_program::set_constants(&self.kernels, policy, force_field),
+            Some(place) => {
+                place.members.set_box(place.system, policy, &force_field.constants(policy));
+                Ok(())
+            }
+        }
     }
 
     /// The same in another box of about the same size.
@@ -168,7 +183,13 @@ impl RunDevice {
         policy: &P,
         force_field: &ForceField<P>,
     ) -> Result<(), EngineError> {
-        md_program::set_constants_nearby(&self.kernels, policy, force_field)
+        match &self.place {
+            None => md_program::set_constants_nearby(&self.kernels, policy, force_field),
+            Some(place) => {
+                place.members.set_box(place.system, policy, &force_field.constants_nearby(policy));
+                Ok(())
+            }
+        }
     }
 
     /// Gives the kernels the masses of the species.

@@ -16,12 +16,12 @@ use crate::plan::Precision;
 use crate::system::SimulationBox;
 
 /// An engine in a trial.
-struct Trying<'a, P: DevicePolicy> {
-    engine: &'a mut CudaEngine<P, SingleRank>,
+pub(super) struct Trying<'a, P: DevicePolicy> {
+    pub engine: &'a mut CudaEngine<P, SingleRank>,
     /// The state of before, where it is loaded anew.
-    before: Option<ExactState>,
+    pub before: Option<ExactState>,
     /// Whether lists are to be made anew for the next steps.
-    rebuild: bool,
+    pub rebuild: bool,
 }
 
 /// Whether sites are fractions of the edges, which a new box leaves as they are.
@@ -49,7 +49,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
 
     /// Takes the trial that follows the present step, if one is due; returns whether lists are to be made anew. `rebuild`: they are already.
     pub(super) fn take_volume_trial(&mut self, rebuild: bool) -> Result<bool, EngineError> {
-        let mut trying = Trying { engine: self, before: None, rebuild: false };
+        let mut trying = Trying::of(self);
         if trying.volume_trial().is_none() {
             return Ok(rebuild);
         }
@@ -63,6 +63,10 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// Whether the program is that of a box of a trial, too.
     fn has_program_for(&self, simulation_box: &SimulationBox) -> bool {
         let present = self.state.simulation_box();
+        if self.device.place().is_some() {
+            // Systems with boxes of their own have a program for all of them.
+            return true;
+        }
         present.is_cubic() == simulation_box.is_cubic()
             && self.force_field.have_same_macros(self.state.policy(), [present, simulation_box])
     }
@@ -87,7 +91,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     }
 
     /// After a launch: lists that were made in it are of the present box.
-    fn note_box_of_lists(&mut self) -> Result<(), EngineError> {
+    pub(super) fn note_box_of_lists(&mut self) -> Result<(), EngineError> {
         if coordinates_are_fractions::<P>()
             && self.neighbor_list.built_last(self.state.control.rebuilds)
         {
@@ -99,6 +103,31 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     fn scale_positions(&self, factor: [f64; 3]) -> Result<(), EngineError> {
         let factors = Factors { x: factor };
         self.over_particles(self.device.measure().scale_positions, (factors,))
+    }
+}
+
+impl<'a, P: DevicePolicy> Trying<'a, P> {
+    pub(super) fn of(engine: &'a mut CudaEngine<P, SingleRank>) -> Self {
+        Trying { engine, before: None, rebuild: false }
+    }
+
+    /// Gives the engine the box of a proposal.
+    ///
+    /// # Errors
+    /// As [`pair_sums_in`](Volumes::pair_sums_in).
+    pub(super) fn enter(&mut self, proposal: &Proposal) -> Result<(), EngineError> {
+        let engine = &mut *self.engine;
+        if sites_are_fractions::<P>() && engine.has_program_for(&proposal.to) {
+            self.rebuild |= engine.take_box_of_trial(proposal.to)?;
+            return Ok(());
+        }
+        let before = engine.read_state()?;
+        let other = before.in_box_of_trial(proposal.to, engine.state.species());
+        let step = engine.state.step;
+        let other = other.map_err(|particle| EngineError::velocity_range(step, particle))?;
+        engine.replace(&other, None, false)?;
+        self.before = Some(before);
+        Ok(())
     }
 }
 
@@ -119,18 +148,8 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
     }
 
     fn pair_sums_in(&mut self, proposal: &Proposal) -> Result<PairSums, EngineError> {
-        let engine = &mut *self.engine;
-        if sites_are_fractions::<P>() && engine.has_program_for(&proposal.to) {
-            self.rebuild |= engine.take_box_of_trial(proposal.to)?;
-        } else {
-            let before = engine.read_state()?;
-            let other = before.in_box_of_trial(proposal.to, engine.state.species());
-            let step = engine.state.step;
-            let other = other.map_err(|particle| EngineError::velocity_range(step, particle))?;
-            engine.replace(&other, None, false)?;
-            self.before = Some(before);
-        }
-        engine.pair_sums()
+        self.enter(proposal)?;
+        self.engine.pair_sums()
     }
 
     fn decide(&mut self, proposal: &Proposal, is_accepted: bool) -> Result<(), EngineError> {

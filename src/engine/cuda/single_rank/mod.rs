@@ -179,7 +179,13 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         let restored = state.memory.as_ref().and_then(choice_of);
         let sharing = place.members.sharing;
         let shape = tuning::shape_of_many(plan, &state.simulation_box, restored, sharing);
-        let device = |session, _: &P, _: &ForceField<P>| RunDevice::of_member(session, place);
+        let device = |session, policy: &P, force_field: &ForceField<P>| {
+            let device = RunDevice::of_member(session, place)?;
+            if plan.has_barostat() {
+                device.set_constants(policy, force_field)?;
+            }
+            Ok(device)
+        };
         Self::on(plan, state, session, shape, device)
     }
 
@@ -227,21 +233,26 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         for_tilts: bool,
     ) -> Result<(), EngineError> {
         let simulation_box = state.simulation_box;
-        let before = program(self.state.policy(), &self.plan, self.is_for_tilts());
+        let is_alone = self.device.place().is_none();
+        let program_for = |engine: &Self, for_tilts| {
+            is_alone.then(|| program(engine.state.policy(), &engine.plan, for_tilts))
+        };
+        let before = program_for(self, self.is_for_tilts());
         self.plan.system.simulation_box = simulation_box;
         self.state.set_box(simulation_box);
+        let program = program_for(self, for_tilts);
         let (policy, force_field) = (self.state.policy(), &self.force_field);
-        let program = program(policy, &self.plan, for_tilts);
-        if program == before {
-            self.device.set_constants(policy, force_field)?;
-        } else {
-            // Its shape or size is part of the code.
-            self.device.wait()?;
-            self.device.load(program, policy, force_field)?;
-            self.device.set_masses(self.state.species())?;
-            let kernels = self.stepping_kernels()?;
-            self.stepper.kernels = SteppingKernels::Alone(kernels);
-            self.stepper.swap = self.swap_kernels()?;
+        match program.filter(|program| before.as_ref() != Some(program)) {
+            None => self.device.set_constants(policy, force_field)?,
+            Some(program) => {
+                // Its shape or size is part of the code.
+                self.device.wait()?;
+                self.device.load(program, policy, force_field)?;
+                self.device.set_masses(self.state.species())?;
+                let kernels = self.stepping_kernels()?;
+                self.stepper.kernels = SteppingKernels::Alone(kernels);
+                self.stepper.swap = self.swap_kernels()?;
+            }
         }
         let rebuilds = self.state.control.rebuilds;
         self.neighbor_list.set_box(simulation_box, for_tilts)?;

@@ -1,0 +1,112 @@
+//! Trials to change the volumes of many systems on a GPU, all at the same steps: what is summed over pairs, before and in the boxes of the
+//! trials, is summed for all of them in one launch.
+use super::advance::LaunchSamples;
+use super::buffers::status;
+use super::constants::DevicePolicy;
+use super::engine::CudaEngine;
+use super::many_systems::Group;
+use super::measure::measured::PAIR_SUMS;
+use super::single_rank::SingleRank;
+use super::volumes::Trying;
+use crate::engine::barostat::{PairSums, Proposal, VolumeTrial, Volumes, is_rejection};
+use crate::engine::precision::ExactSum;
+use crate::engine::{EngineError, ExactState};
+
+impl<P: DevicePolicy> Group<P> {
+    /// Takes the trials that follow the present step, if they are due. `rebuild`: of which systems lists are to be made anew, before and
+    /// after.
+    pub(super) fn take_volume_trials(&mut self, rebuild: &mut [bool]) -> Result<(), EngineError> {
+        let trials = self.each(|_, system| Ok(Trying::of(system).volume_trial()))?;
+        let Some(trials) = trials.into_iter().collect::<Option<Vec<_>>>() else { return Ok(()) };
+        if rebuild.contains(&true) {
+            self.run(0, LaunchSamples::NONE, rebuild)?;
+            rebuild.fill(false);
+        }
+        self.each(|_, system| system.note_box_of_lists())?;
+        let mut sums = self.pair_sums()?.into_iter();
+        let before = self.each(|_, _| sums.next().expect("those of each system"))?;
+        let proposed = self.enter_boxes(&trials, &before, rebuild)?;
+        let after = self.pair_sums()?;
+        self.decide(&trials, (&before, &after), proposed, rebuild)
+    }
+
+    /// Gives each system the box that its trial proposes, if it proposes one.
+    fn enter_boxes(
+        &mut self,
+        trials: &[VolumeTrial],
+        before: &[PairSums],
+        rebuild: &mut [bool],
+    ) -> Result<Vec<Option<Proposed>>, EngineError> {
+        let first = self.first;
+        self.each(|number, system| {
+            let index = number - first;
+            let proposal = trials[index].propose(&before[index], system.state.simulation_box());
+            let Some(proposal) = proposal else { return Ok(None) };
+            let mut trying = Trying::of(system);
+            let entered = trying.enter(&proposal);
+            let before = trying.before.take();
+            rebuild[index] |= trying.rebuild;
+            match entered {
+                Ok(()) => Ok(Some(Proposed { proposal, fits: true, before })),
+                Err(error) if is_rejection(&error) => {
+                    Ok(Some(Proposed { proposal, fits: false, before }))
+                }
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    fn decide(
+        &mut self,
+        trials: &[VolumeTrial],
+        (before, after): (&[PairSums], &[Result<PairSums, EngineError>]),
+        proposed: Vec<Option<Proposed>>,
+        rebuild: &mut [bool],
+    ) -> Result<(), EngineError> {
+        let (first, mut proposed) = (self.first, proposed.into_iter());
+        self.each(|number, system| {
+            let index = number - first;
+            let mut trying = Trying { rebuild: rebuild[index], ..Trying::of(system) };
+            let proposed = proposed.next().expect("that of each system");
+            let Some(Proposed { proposal, fits, before: state }) = proposed else {
+                return trying.count(None);
+            };
+            trying.before = state;
+            let (before, after) = (&before[index], after[index].as_ref().ok());
+            let accepted =
+                after.filter(|after| fits && trials[index].accepts(&proposal, before, after));
+            trying.decide(&proposal, accepted.is_some())?;
+            trying.count(accepted.map(|after| after[0] - before[0]))?;
+            let is_due = trying.rebuild;
+            rebuild[index] = is_due || system.neighbor_list.are_of_a_wider_box();
+            Ok(())
+        })
+        .map(drop)
+    }
+
+    /// Sums over pairs of all systems, or that a number of one does not fit.
+    fn pair_sums(&mut self) -> Result<Vec<Result<PairSums, EngineError>>, EngineError> {
+        let lanes = self.systems.iter().map(|system| system.lanes()).max().unwrap_or(0);
+        let sums = self.members.pair_sums_of_all(lanes)?;
+        let mut measured = self.members.controls()?.into_iter().zip(sums);
+        let of_system = |system: &CudaEngine<P, SingleRank>| {
+            let (control, sums) = measured.next().expect("those of each system");
+            if control.status != status::DONE {
+                return Err(system.state.range_error(control.status, control.culprit));
+            }
+            let of_pairs: [_; PAIR_SUMS as usize] = std::array::from_fn(|k| sums[k]);
+            // Each pair was counted with both of its particles.
+            Ok(of_pairs.map(|sum| 0.5 * ExactSum::from_units(sum.units()).value()))
+        };
+        Ok(self.systems.iter().map(of_system).collect())
+    }
+}
+
+/// What a trial proposes to a system, which is there.
+struct Proposed {
+    proposal: Proposal,
+    /// Whether all numbers fit.
+    fits: bool,
+    /// The state of before, where it was loaded anew.
+    before: Option<ExactState>,
+}
