@@ -442,13 +442,24 @@ impl SwapPlan {
 /// A change of the box in steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RescalePlan {
-    /// The box at the end of the stage.
+    /// The box at the end of the stage; not yet the right one where it is [`to_mean_of`](Self::to_mean_of) a stage.
     pub to: SimulationBox,
     /// Steps between two changes; the last one is at the end of the stage in any case.
     pub every: u64,
+    /// The stage whose mean density the box gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_mean_of: Option<usize>,
 }
 
 impl RescalePlan {
+    /// With the density of that mean, in a box of the same shape.
+    pub fn to_density(self, density: f64, particles: usize) -> Self {
+        let factor = particles as f64 / self.to.volume() / density;
+        let factor = factor.powf((self.to.dimension() as f64).recip());
+        let edges: Vec<f64> = self.to.edges().iter().map(|edge| edge * factor).collect();
+        RescalePlan { to: SimulationBox::new(&edges).with_tilt(self.to.tilt()), ..self }
+    }
+
     /// The box after a step of a stage that has begun in another one: edges change in proportion to the steps.
     pub fn at(&self, from: &SimulationBox, step: u64, steps: u64) -> SimulationBox {
         if step == steps {

@@ -43,6 +43,14 @@ impl Course {
                 stage.name
             ));
         }
+        let is_of_mean =
+            |stage: &&StagePlan| stage.rescale.is_some_and(|of| of.to_mean_of.is_some());
+        if let Some(stage) = plan.stages.iter().find(is_of_mean) {
+            return Err(miette!(
+                "stage {:?}: density: Simulation keeps no mean densities: give a number, or use supercool.run",
+                stage.name
+            ));
+        }
         let plan = plan.of_system(system.unwrap_or(0));
         let mut engine = engine::create(&plan, &state)?;
         run::draw_first_velocities(&plan, engine.as_mut())?;

@@ -323,7 +323,7 @@ fn stages(plan: &Plan, report: &mut String) {
             stage.name,
             stage.steps,
             tidy(stage.steps as f64 * plan.timestep_of(number)),
-            conditions(stage) + &ensemble(stage)
+            conditions(plan, stage) + &ensemble(stage)
         );
         for (name, size) in stage_files(plan, stage) {
             let _ = writeln!(report, "    {name}: {}", bytes(size));
@@ -339,7 +339,7 @@ fn tidy(time: f64) -> f64 {
 }
 
 /// What is changed at the start or in the course of a stage.
-fn conditions(stage: &StagePlan) -> String {
+fn conditions(plan: &Plan, stage: &StagePlan) -> String {
     let mut text = String::new();
     if let Some(minimize) = &stage.minimize {
         let tolerance = minimize.descent.force_tolerance;
@@ -353,9 +353,14 @@ fn conditions(stage: &StagePlan) -> String {
         text += "with new velocities at the thermostat's temperature, ";
     }
     if let Some(rescale) = &stage.rescale {
-        let edges: Vec<String> =
-            rescale.to.edges().iter().map(|edge| format!("{edge:.6}")).collect();
-        text += &format!("to a box of {} every {} steps, ", edges.join(" x "), rescale.every);
+        let to = match rescale.to_mean_of {
+            Some(of) => format!("the mean density of {}", plan.stages[of].name),
+            None => {
+                let edges = rescale.to.edges().iter().map(|edge| format!("{edge:.6}"));
+                format!("a box of {}", edges.collect::<Vec<_>>().join(" x "))
+            }
+        };
+        text += &format!("to {to} every {} steps, ", rescale.every);
     }
     if let Some(shear) = &stage.shear {
         text += &match shear {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::conditions::{in_box_of_barostat, taken_over};
+use super::conditions::{in_box_of_barostat, taken_over, with_mean_density};
 use super::description::Provenance;
 use super::draft::Draft;
 use super::stage::arrays::{load_arrays, save_arrays};
@@ -19,7 +19,7 @@ use crate::engine::{
 };
 use crate::output::{Checkpoint, OutputError, latest_valid, state_from_checkpoint};
 use crate::plan::Plan;
-use crate::run::StageSummary;
+use crate::run::{StageSummary, Summary};
 use crate::system::SimulationBox;
 
 /// Place of a run in its plan.
@@ -135,6 +135,10 @@ impl Simulation {
         if let Some(simulation_box) = place.simulation_box {
             plan_of_stage = in_box_of_barostat(plan_of_stage, place.stage, simulation_box);
         }
+        let mut summary = Summary::new(&plan);
+        summary.systems = summaries;
+        let mean_density_of = |name: &str| summary.mean_density(name);
+        let plan_of_stage = with_mean_density(plan_of_stage, place.stage, mean_density_of)?;
         let boxes = std::iter::once(plan_of_stage.system.simulation_box);
         let boxes = match place.other_boxes.is_empty() {
             true => vec![plan_of_stage.system.simulation_box; plan.systems()],
@@ -178,7 +182,7 @@ impl Simulation {
         simulation.ranks = options.ranks.clone();
         simulation.stage = place.stage;
         simulation.writer = writer;
-        simulation.summary.systems = summaries;
+        simulation.summary.systems = summary.systems;
         simulation.summary.exchanges = place.exchanges;
         simulation.summary.seconds = seconds;
         Ok(simulation)

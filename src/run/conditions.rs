@@ -60,6 +60,29 @@ pub fn states_of_stage(
     taken_over(states, plan)
 }
 
+/// The plan of a stage whose box goes to the mean density of an earlier one, with that box.
+///
+/// # Errors
+/// If that stage has no samples.
+pub fn with_mean_density(
+    mut plan: Plan,
+    stage: usize,
+    mean_density_of: impl FnOnce(&str) -> Option<f64>,
+) -> Result<Plan, RunError> {
+    let Some(rescale) = plan.stages.get(stage).and_then(|stage| stage.rescale) else {
+        return Ok(plan);
+    };
+    let Some(of) = rescale.to_mean_of else { return Ok(plan) };
+    let name = &plan.stages[of].name;
+    let density = mean_density_of(name).ok_or_else(|| RunError::NoDensitySamples {
+        stage: plan.stages[stage].name.clone(),
+        of: name.clone(),
+    })?;
+    let particles = plan.system.particle_count();
+    plan.stages[stage].rescale = Some(rescale.to_density(density, particles));
+    Ok(plan)
+}
+
 /// Boxes with other edges, where they are due `step` steps after the start of a stage. `from`: of each system, as the stage began.
 pub fn rescaled(
     stage: &StagePlan,
@@ -197,7 +220,7 @@ impl Simulation {
         if self.plan.has_barostat_before(stage) {
             plan = in_box_of_barostat(plan, stage, self.ensemble.export(0)?.simulation_box);
         }
-        Ok(plan)
+        with_mean_density(plan, stage, |name| self.summary.mean_density(name))
     }
 
     /// Gives the box other edges, where they are due.

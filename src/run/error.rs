@@ -128,6 +128,10 @@ pub enum RunError {
     ))]
     SecondEngine { error: EngineError },
 
+    #[error("stage \"{stage}\": density: stage \"{of}\" has no samples of its density")]
+    #[diagnostic(help("give stage \"{of}\" observe.thermodynamics shorter than the stage"))]
+    NoDensitySamples { stage: String, of: String },
+
     #[error("stage \"{stage}\": set_total_energy: stage \"{of}\" has no samples of its energy")]
     #[diagnostic(help("give stage \"{of}\" observe.thermodynamics shorter than the stage"))]
     NoEnergySamples { stage: String, of: String },

@@ -236,6 +236,13 @@ impl Summary {
         StageSummary::of_all(self.systems[systems].iter().map(|stages| &stages[stage]))
     }
 
+    /// Mean density of a stage, over all systems, if it was sampled.
+    pub fn mean_density(&self, stage: &str) -> Option<f64> {
+        let number = self.systems[0].iter().position(|summary| summary.name == stage)?;
+        let all = self.stage(number, 0..self.systems.len());
+        (all.samples > 0).then(|| all.density())
+    }
+
     /// Mean total energy per particle of a stage of each system, if it was sampled.
     pub fn mean_total_energies(&self, stage: &str) -> Option<Vec<f64>> {
         let of_system = |stages: &Vec<StageSummary>| {

@@ -106,6 +106,60 @@ fn later_stages_keep_the_box_of_a_barostat() {
     }
 }
 
+const TO_MEAN: &str = r#"
+[[stage]]
+name = "npt"
+steps = 200
+thermostat = { kind = "bussi", temperature = 1.5, time = 0.5 }
+barostat = { kind = "cell-rescaling", pressure = 9.0, time = 0.05, every = 5 }
+observe = { thermodynamics = 10 }
+
+[[stage]]
+name = "to-mean"
+steps = 60
+density = { to = "mean of npt", every = 7 }
+thermostat = { kind = "langevin", temperature = 1.5, friction = 1.0 }
+observe = { thermodynamics = 10, trajectory = 20 }
+
+[[stage]]
+name = "nvt"
+steps = 60
+thermostat = { kind = "bussi", temperature = 1.5, time = 0.5 }
+observe = { thermodynamics = 20, trajectory = 60, structure = { every = 20 } }
+[[stage.correlation]]
+every = 10
+block_size = 4
+wavenumbers = [7.25]
+"#;
+
+/// All systems have one box then, of the mean density over all of them and all samples after the first; stops change nothing.
+#[test]
+fn the_density_goes_to_the_mean_of_an_earlier_stage() {
+    let ensemble = "[ensemble]\nkind = \"independent\"\nsystems = 3\n";
+    for more in ["", ensemble] {
+        let run = "timestep = 0.004\nthreads = 1\nskin = 0.2";
+        let toml = kob_andersen(3, 256, "fixed-point", run) + TO_MEAN + more;
+        let [whole, parts] = [(); 2].map(|()| Job::new(&toml));
+        let check = whole.succeeds(&["check", "job.toml"]).stdout;
+        assert!(check.contains("to the mean density of npt every 7 steps"), "{check}");
+        whole.succeeds(&["run", "job.toml", "--quiet"]);
+        // Of the first sample the state is that of the lattice.
+        let densities = &whole.series("npt", "density")[1..];
+        let mean = densities.iter().sum::<f64>() / densities.len() as f64;
+        let frame = supercool_analysis::open(whole.path("out/nvt.h5md")).unwrap().read(1).unwrap();
+        let volume: f64 = frame.box_edges.iter().product();
+        assert!((256.0 / volume / mean - 1.0).abs() < 1e-12, "{volume} {mean}");
+        assert!((mean / 1.2 - 1.0).abs() > 1e-3, "{mean}");
+        let changing = whole.series("to-mean", "density");
+        assert!(changing.windows(2).all(|two| two[0] != two[1]), "{changing:?}");
+        parts.runs_in_parts(6, "0.03s");
+        for file in ["npt.h5", "to-mean.h5", "to-mean.h5md", "nvt.h5", "nvt.h5md"] {
+            let file = format!("out/{file}");
+            assert_same_numbers(&whole.path(&file), &parts.path(&file));
+        }
+    }
+}
+
 #[test]
 fn what_does_not_go_together_with_a_barostat_is_refused_where_it_stands() {
     let barostat = "barostat = { kind = \"cell-rescaling\", pressure = 1.0, time = 1.0 }\n";
@@ -134,6 +188,22 @@ fn what_does_not_go_together_with_a_barostat_is_refused_where_it_stands() {
                  [ensemble]\nkind = \"independent\"\nsystems = 2"
             ),
             "the structure is of one box",
+        ),
+        (
+            format!("{thermostat}observe = {{ thermodynamics = 10 }}\n[[stage]]\nname = \"nvt\"\nsteps = 10\ndensity = {{ to = \"mean of npt\" }}"),
+            "has no barostat",
+        ),
+        (
+            format!("{both}[[stage]]\nname = \"nvt\"\nsteps = 10\ndensity = {{ to = \"mean of npt\" }}"),
+            "takes no thermodynamic samples",
+        ),
+        (
+            format!(
+                "{both}observe = {{ thermodynamics = 10 }}\n[[stage]]\nname = \"nvt\"\nsteps = 10\n\
+                 density = {{ to = \"mean of npt\" }}\n[ensemble]\nkind = \"temperatures\"\ntemperatures = [1.5, 1.2]"
+            )
+            .replace("temperature = 1.5", "temperature = \"ensemble\""),
+            "which have several temperatures there",
         ),
         (both.replace("time = 1.0", "time = 1e9"), "a shorter time, or more steps"),
         (both.replace("time = 1.0", "time = 0.0"), "must be greater than 0"),

@@ -131,9 +131,9 @@ pub struct Swap {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DensityChange {
-    /// Density at the end of the stage, which later stages keep.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub to: Written<Number>,
+    /// Density at the end of the stage, which later stages keep: a number, or `"mean of NAME"` for the mean over the thermodynamic
+    /// samples, of all systems, of an earlier stage at constant pressure: one that begins in equilibrium, as all of its samples count.
+    pub to: Written<NumberOrPhrase>,
     /// Steps between two changes of the box; a hundredth of the stage if not given. The engine is set up anew after each.
     #[schemars(extend("minimum" = 1))]
     pub every: Option<Written<Integer>>,

@@ -12,6 +12,7 @@ mod diameters;
 mod ensemble;
 mod inherent;
 mod isoconfigurational;
+mod mean_of;
 mod neighbors;
 mod origins;
 mod own_potential;

@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::checker::Checker;
+use super::mean_of::earlier_stage;
 use super::stage_checks::{MAXIMUM_STEPS, StageChecks, interval};
 use super::{
     barostat, conditions, correlation, diameter_classes, inherent, propensity, shear, strain,
@@ -11,8 +12,7 @@ use super::{
 use crate::config::document::{
     Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Table, Written,
 };
-use crate::config::reword::nearest;
-use crate::plan::{ObservePlan, StagePlan, StrainPlan, SystemPlan, ThermostatPlan, TotalEnergy};
+use crate::plan::{ObservePlan, StagePlan, StrainPlan, SystemPlan, TotalEnergy};
 
 const MAXIMUM_STAGES: usize = 1000;
 const LONGEST_NAME: usize = 64;
@@ -117,7 +117,10 @@ fn check(
         None => Some(None),
     };
     let rescale = match &stage.density {
-        Some(document) => conditions::density(document, stage, &stage_checks, checker).map(Some),
+        Some(document) => {
+            let place = conditions::Place { stage, number, all, earlier };
+            conditions::density(document, place, &stage_checks, checker).map(Some)
+        }
         None => Some(None),
     };
     let shear = match &stage.shear {
@@ -270,42 +273,8 @@ fn total_energy(
         }
         NumberOrPhrase::Phrase(phrase) => phrase,
     };
-    let Some(name) = phrase.strip_prefix("mean of ").map(str::trim) else {
-        let help = "a number, or \"mean of NAME\" with the name of an earlier stage";
-        checker.reject(span, format!("{phrase:?} is not understood"), help);
-        return None;
-    };
-    let Some(found) = all.iter().position(|stage| stage.name.value == name) else {
-        let names = all[..number].iter().map(|stage| stage.name.value.as_str());
-        let help = match nearest(name, names.clone()) {
-            Some(near) => format!("did you mean \"mean of {near}\"?"),
-            None if number == 0 => "there is no earlier stage".to_owned(),
-            None => format!("earlier stages are {}", names.take(8).collect::<Vec<_>>().join(", ")),
-        };
-        checker.reject(span, format!("there is no stage {name:?}"), help);
-        return None;
-    };
-    if found >= number {
-        let when = if found == number { "this one" } else { "a later one" };
-        let message = format!("the stage {name:?} is {when}");
-        checker.reject(span, message, "name an earlier stage");
-        return None;
-    }
-    let source = earlier.get(found)?.as_ref()?;
-    if source.observe.thermodynamics.is_none() {
-        let message = format!("the stage {name:?} takes no thermodynamic samples");
-        let help = format!("add observe = {{ thermodynamics = ... }} to the stage {name:?}");
-        checker.reject(span, message, help);
-        return None;
-    }
-    if let Some(ThermostatPlan { temperature, .. }) = source.thermostat
-        && temperature.from != temperature.to
-    {
-        let message = format!("the temperature of the stage {name:?} is not constant");
-        checker.reject(span, message, "name a stage at the wanted temperature");
-        return None;
-    }
-    Some(TotalEnergy::MeanOf(name.to_owned()))
+    let (_, source) = earlier_stage(phrase, span, number, all, earlier, checker)?;
+    Some(TotalEnergy::MeanOf(source.name.clone()))
 }
 
 fn observe(
