@@ -18,6 +18,7 @@ fn barostat(pressure: f64, compressibility: f64, every: u64, coupling: Coupling)
         compressibility,
         every,
         coupling,
+        chain_length: 0,
     }
 }
 
@@ -45,12 +46,12 @@ name = "npt"
 steps = 1
 "#;
 
-/// Particles that hardly see each other are an ideal gas, whose volume has the mean `(N + 1) T / P` and the variance
-/// `(N + 1) (T / P)^2`.
-#[test]
-fn a_gas_without_forces_has_its_exact_volume() {
-    const COUNT: usize = 60;
-    let plan = config::parse(GAS, "gas").unwrap();
+const COUNT: usize = 60;
+
+/// Particles on a lattice, at rest.
+fn gas(timestep: f64) -> (Plan, ExactState) {
+    let mut plan = config::parse(GAS, "gas").unwrap();
+    plan.run.timestep = timestep;
     let at = |i: usize| [0.9 * (i % 4) as f64, 0.9 * (i / 4 % 4) as f64, 0.9 * (i / 16) as f64];
     let snapshot = Snapshot {
         step: 0,
@@ -59,7 +60,16 @@ fn a_gas_without_forces_has_its_exact_volume() {
         velocity: vec![[0.0; 3]; COUNT],
         diameter: Default::default(),
     };
-    let mut engine = engine::create(&plan, &exact(&plan, &snapshot)).unwrap();
+    let state = exact(&plan, &snapshot);
+    (plan, state)
+}
+
+/// Particles that hardly see each other are an ideal gas, whose volume has the mean `(N + 1) T / P` and the variance
+/// `(N + 1) (T / P)^2`.
+#[test]
+fn a_gas_without_forces_has_its_exact_volume() {
+    let (plan, state) = gas(0.05);
+    let mut engine = engine::create(&plan, &state).unwrap();
     engine.draw_velocities(1.5, true).unwrap();
     let stage = StageContext {
         thermostat: thermostat_at(Thermostat::Bussi { time: 1.0 }, 1.5),
@@ -198,4 +208,110 @@ fn the_conserved_energy_counts_the_work_of_the_barostat() {
     assert!(of_total.abs() > 0.02, "{of_total}");
     // Of the time step: below 1e-4 in the melt without barostat, too.
     assert!(change.abs() < 3e-4, "{change} of {of_total}");
+}
+
+fn piston(pressure: f64, time: f64) -> BarostatPlan {
+    let kind = BarostatKind::Mtk;
+    BarostatPlan { kind, time, chain_length: 3, ..barostat(pressure, 0.0, 1, Coupling::Isotropic) }
+}
+
+fn chain(period: f64) -> Thermostat {
+    Thermostat::NoseHoover { period, chain_length: 3 }
+}
+
+/// With a piston, which leaves the centre of mass at rest, the volume of an ideal gas has the mean `N T / P` and the variance `N (T / P)^2`.
+#[test]
+fn a_gas_under_a_piston_has_its_exact_volume() {
+    let (plan, state) = gas(0.02);
+    let mut engine = engine::create(&plan, &state).unwrap();
+    engine.draw_velocities(1.5, true).unwrap();
+    let stage = StageContext {
+        thermostat: thermostat_at(chain(3.0), 1.5),
+        barostat: Some(piston(2.0, 0.5)),
+        steps: u64::MAX / 2,
+        ..StageContext::none(0)
+    };
+    engine.begin_stage(&stage).unwrap();
+    engine.advance(400).unwrap();
+    let samples = 2500;
+    let (mut sum, mut square) = (0.0, 0.0);
+    for _ in 0..samples {
+        engine.advance(5).unwrap();
+        let volume = engine.simulation_box().volume();
+        sum += volume;
+        square += volume * volume;
+    }
+    let mean = sum / f64::from(samples);
+    let variance = square / f64::from(samples) - mean * mean;
+    let (unit, particles) = (1.5 / 2.0, COUNT as f64);
+    // Volumes are correlated over one unit of time or two: errors of 1 % and of 11 %, three times of which are allowed.
+    assert!((mean / (particles * unit) - 1.0).abs() < 0.03, "{mean}");
+    assert!((variance / (particles * unit * unit) - 1.0).abs() < 0.33, "{variance}");
+}
+
+/// The liquid under a piston at some pressure away from its own.
+fn under_piston(timestep: f64) -> (Plan, StageContext) {
+    let (mut plan, _) = liquid();
+    plan.run.timestep = timestep;
+    let stage = StageContext {
+        thermostat: thermostat_at(chain(0.5), 1.5),
+        barostat: Some(piston(10.0, 0.3)),
+        steps: 1000,
+        ..StageContext::none(0)
+    };
+    (plan, stage)
+}
+
+#[test]
+fn the_energy_with_a_piston_is_conserved_to_second_order() {
+    let (plan, _) = liquid();
+    let mut engine = engine::create(&plan, &supercool::initial::create(&plan).unwrap()).unwrap();
+    engine.draw_velocities(1.5, true).unwrap();
+    engine.advance(100).unwrap();
+    let melt = engine.export().unwrap();
+    let changes = [0.004, 0.002].map(|timestep| {
+        let (plan, stage) = under_piston(timestep);
+        let state = melt.at_timestep(timestep, &plan.system.species).unwrap();
+        let mut engine = engine::create(&plan, &state).unwrap();
+        engine.begin_stage(&StageContext { first_step: 100, ..stage }).unwrap();
+        let start = engine.thermodynamics().unwrap();
+        let (mut sum, parts) = (0.0, 40);
+        for _ in 0..parts {
+            engine.advance((0.02 / timestep).round() as u64).unwrap();
+            let now = engine.thermodynamics().unwrap();
+            sum += (now.conserved_energy - start.conserved_energy).powi(2);
+        }
+        let end = engine.thermodynamics().unwrap();
+        assert!((end.density() / start.density() - 1.0).abs() > 0.01, "{}", end.density());
+        (sum / f64::from(parts)).sqrt()
+    });
+    // Kinetic energies of whole steps fluctuate around it by the second order, too.
+    assert!(changes[0] < 3e-3, "{changes:?}");
+    assert!((3.0..5.0).contains(&(changes[0] / changes[1])), "{changes:?}");
+}
+
+#[test]
+fn states_under_a_piston_do_not_depend_on_threads_stops_or_lists() {
+    let (plan, stage) = under_piston(0.004);
+    let first = supercool::initial::create(&plan).unwrap();
+    let run = |parts: &[u64], threads, skin| {
+        let mut state = first.clone();
+        for &steps in parts {
+            let mut plan = plan.clone();
+            (plan.run.threads, plan.run.skin) = (Some(threads), Some(skin));
+            let mut engine = engine::create(&plan, &state).unwrap();
+            if state.step == 0 {
+                engine.draw_velocities(1.5, true).unwrap();
+            }
+            engine.begin_stage(&stage).unwrap();
+            engine.advance(steps).unwrap();
+            state = engine.export().unwrap();
+        }
+        ExactState { memory: None, ..state }
+    };
+    let expected = run(&[90], 1, 0.25);
+    let volume = expected.simulation_box.volume();
+    assert!((volume / first.simulation_box.volume() - 1.0).abs() > 0.02, "{volume}");
+    assert_eq!(run(&[1, 40, 49], 2, 0.1), expected);
+    assert!(expected.thermostat.piston.is_some());
 }

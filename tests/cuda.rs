@@ -723,6 +723,7 @@ fn barostats_have_the_bits_of_the_cpu() {
                 compressibility: 0.03,
                 every: 4,
                 coupling,
+                chain_length: 0,
             };
             let of_thermostat = stage(engine.as_ref(), Some(kind), 1.5);
             let stage = StageContext { barostat: Some(barostat), steps: 120, ..of_thermostat };

@@ -351,6 +351,7 @@ fn kernels_of_many_systems_compile_and_spill_little() {
             compressibility: 0.03,
             every: 100,
             coupling: Coupling::Anisotropic,
+            chain_length: 0,
         });
         let of_boxes = program(&plan);
         assert!(of_boxes.macros.contains(&("MEMBER_BOXES".to_owned(), "1".to_owned())));

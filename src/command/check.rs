@@ -7,8 +7,9 @@ use crate::config::{self, Loaded, bytes, stage_files};
 use crate::engine::EngineError;
 use crate::engine::skin::{self, Processor};
 use crate::plan::{
-    BarostatPlan, ConfigurationPlan, EngineChoice, InitialPlan, IntegrityPlan, LimitsPlan, Plan,
-    Precision, ShearPlan, StagePlan, StrainPlan, Thermostat, ThermostatPlan, TotalEnergy,
+    BarostatKind, BarostatPlan, ConfigurationPlan, EngineChoice, InitialPlan, IntegrityPlan,
+    LimitsPlan, Plan, Precision, ShearPlan, StagePlan, StrainPlan, Thermostat, ThermostatPlan,
+    TotalEnergy,
 };
 use crate::potential::{
     self, Diameters, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation,
@@ -370,12 +371,16 @@ fn conditions(plan: &Plan, stage: &StagePlan) -> String {
             }
         };
     }
-    if let Some(BarostatPlan { pressure, every, .. }) = &stage.barostat {
+    if let Some(BarostatPlan { kind, pressure, every, .. }) = &stage.barostat {
         let pressure = match pressure.from == pressure.to {
             true => pressure.from.to_string(),
             false => format!("{} to {}", pressure.from, pressure.to),
         };
-        text += &format!("at pressure {pressure} (cell rescaling, a trial every {every} steps), ");
+        let how = match kind {
+            BarostatKind::CellRescaling => format!("cell rescaling, a trial every {every} steps"),
+            BarostatKind::Mtk => "a piston with a chain of thermostats".to_owned(),
+        };
+        text += &format!("at pressure {pressure} ({how}), ");
     }
     text
 }

@@ -186,6 +186,7 @@ mod tests {
             compressibility: 0.4,
             every: 1,
             coupling,
+            chain_length: 0,
         };
         VolumeTrial {
             key: 11,

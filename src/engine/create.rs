@@ -24,6 +24,7 @@ pub fn create_on(
 ) -> Result<Box<dyn Engine>, EngineError> {
     let precision = plan.run.precision;
     match ranks.count() {
+        2.. if plan.has_piston() => Err(EngineError::PistonElsewhere),
         1 => create(plan, state),
         ranks if plan.integrity.is_some() && precision != Precision::FixedPoint => {
             Err(EngineError::RecheckOnRanks { ranks, precision: precision.name() })
@@ -44,6 +45,9 @@ pub fn create_on(
 /// If the plan asks for an engine that is not there, or the state does not fit the precision.
 pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, EngineError> {
     if !is_on_cpu(plan.run.engine) {
+        if plan.has_piston() {
+            return Err(EngineError::PistonElsewhere);
+        }
         return cuda::create(plan, state);
     }
     on_processor(Processor::new(plan.run.threads.unwrap_or(0))?, plan, state)
@@ -84,6 +88,9 @@ pub fn create_ensemble_on(
         return Err(EngineError::EnsembleOnRanks { ranks, systems });
     }
     if !is_on_cpu(plan.run.engine) {
+        if plan.has_piston() {
+            return Err(EngineError::PistonElsewhere);
+        }
         return cuda::create_many(plan, &states);
     }
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);

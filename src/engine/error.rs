@@ -119,6 +119,12 @@ pub enum EngineError {
     #[diagnostic(help("take more particles, or a smaller run.skin"))]
     NarrowForTilt { edges: [f64; 2], tilt: f64, needed: f64, reach: f64 },
 
+    #[error(
+        "the barostat \"mtk\" moves the box in every step, which one rank on a processor does, and no GPU or several ranks"
+    )]
+    #[diagnostic(help("run.engine = \"cpu\" on one rank, or the barostat \"cell-rescaling\""))]
+    PistonElsewhere,
+
     #[error("the state has {found} particles, the plan {expected}")]
     ParticleCount { found: usize, expected: usize },
 

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use super::barostat::VolumeTrial;
 use super::swaps::SwapTrials;
-use crate::integrator::{NoseHooverChain, ThermostatState, andersen};
-use crate::plan::{BarostatPlan, ShearPlan, SwapPlan, Thermostat, ThermostatPlan};
+use crate::integrator::{NoseHooverChain, Piston, PistonState, ThermostatState, andersen};
+use crate::plan::{BarostatKind, BarostatPlan, ShearPlan, SwapPlan, Thermostat, ThermostatPlan};
 use crate::system::Species;
 
 /// What an engine must know of the stage that it runs.
@@ -82,8 +82,25 @@ impl StageContext {
     pub fn steps_to_trials(&self, step: u64) -> u64 {
         let since = step - self.first_step;
         let to = |every: u64| every - since % every;
-        let volume = self.barostat.map_or(u64::MAX, |barostat| to(barostat.every));
+        let volume = self.rescaling().map_or(u64::MAX, |barostat| to(barostat.every));
         self.steps_to_swaps(step).min(volume)
+    }
+
+    /// The barostat whose trials change the box between steps.
+    fn rescaling(&self) -> Option<BarostatPlan> {
+        self.barostat.filter(|barostat| barostat.kind == BarostatKind::CellRescaling)
+    }
+
+    /// The piston that moves the box in steps, if there is one.
+    pub fn piston(&self, dimension: usize, particles: usize) -> Option<Piston> {
+        let barostat = self.barostat.filter(|barostat| barostat.kind == BarostatKind::Mtk)?;
+        Some(Piston {
+            dimension: dimension as f64,
+            degrees_of_freedom: self.degrees_of_freedom(dimension, particles) as f64,
+            temperature: self.thermostat?.temperature.from,
+            pressure: barostat.pressure.from,
+            time: barostat.time,
+        })
     }
 
     /// The trial to change the volume after a step of the run, if one is due.
@@ -95,7 +112,7 @@ impl StageContext {
         particles: usize,
     ) -> Option<VolumeTrial> {
         let since = step - self.first_step;
-        let plan = self.barostat.filter(|of| since > 0 && since.is_multiple_of(of.every))?;
+        let plan = self.rescaling().filter(|of| since > 0 && since.is_multiple_of(of.every))?;
         Some(VolumeTrial {
             key,
             step,
@@ -154,6 +171,11 @@ impl StageContext {
         if step == self.first_step || memory.chain_velocity.len() != length {
             memory.chain_position = vec![0.0; length];
             memory.chain_velocity = vec![0.0; length];
+        }
+        let of_piston = self.barostat.map_or(0, |barostat| barostat.chain_length);
+        let held = memory.piston.as_ref().map_or(0, |piston| piston.chain_velocity.len());
+        if step == self.first_step || held != of_piston {
+            memory.piston = (of_piston > 0).then(|| PistonState::new(of_piston));
         }
     }
 }

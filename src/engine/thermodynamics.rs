@@ -22,7 +22,8 @@ pub struct Thermodynamics {
     /// `-(sum_i m v_a v_b + sum_pairs r_a F_b) / V`: tension is positive.
     pub stress: [[f64; 3]; 3],
     pub center_of_mass_velocity: [f64; 3],
-    /// Total energy less the heat from thermostats (and, for Nose-Hoover, plus the chain's energy):
+    /// Total energy less the heat from thermostats (and, for Nose-Hoover, plus the chain's energy, and with a piston its energy and
+    /// `P_0 V`):
     /// constant except for the error of the time step.
     pub conserved_energy: f64,
     /// Trials to exchange diameters since the start of the run, and how many were accepted.
@@ -84,6 +85,8 @@ impl Thermodynamics {
         let trace = virial[0] + virial[1] + virial[2];
         let degrees_of_freedom = stage.degrees_of_freedom(dimension, particles);
         let chain = stage.chain(step, degrees_of_freedom).map_or(0.0, |chain| chain.energy(memory));
+        let piston = stage.piston(dimension, particles).zip(memory.piston.as_ref());
+        let of_box = piston.map_or(0.0, |(piston, state)| piston.energy(state, volume));
         Thermodynamics {
             step,
             potential_energy: potential / count,
@@ -94,7 +97,7 @@ impl Thermodynamics {
             virial: trace / count,
             stress: sums.stress(volume),
             center_of_mass_velocity,
-            conserved_energy: (potential + 0.5 * kinetic2 + chain - memory.heat) / count,
+            conserved_energy: (potential + 0.5 * kinetic2 + chain + of_box - memory.heat) / count,
             swap_trials: memory.swap_trials,
             swaps: memory.swaps,
             simulation_box: *simulation_box,

@@ -9,8 +9,10 @@ pub mod fire;
 pub mod isokinetic;
 pub mod langevin;
 pub mod nose_hoover;
+pub mod piston;
 
 pub use nose_hoover::NoseHooverChain;
+pub use piston::{Piston, PistonState};
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,9 @@ pub struct ThermostatState {
     pub volume_trials: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub volume_changes: u64,
+    /// Of a barostat with inertia.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub piston: Option<PistonState>,
     /// Within a step, from its drift to its second kick: the factor on all velocities that is still to come. 1 between steps.
     #[serde(skip, default = "ThermostatState::no_factor")]
     pub factor: f64,
@@ -67,6 +72,7 @@ impl Default for ThermostatState {
             swaps: 0,
             volume_trials: 0,
             volume_changes: 0,
+            piston: None,
             factor: Self::no_factor(),
         }
     }

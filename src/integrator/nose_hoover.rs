@@ -61,7 +61,17 @@ impl NoseHooverChain {
 
     /// A step of the chain; `kinetic2` is twice the kinetic energy at half of it.
     pub fn step(&self, state: &mut ThermostatState, kinetic2: f64, timestep: f64) {
-        let (position, velocity) = (&mut state.chain_position, &mut state.chain_velocity);
+        self.step_links(&mut state.chain_position, &mut state.chain_velocity, kinetic2, timestep);
+    }
+
+    /// The same of links by their positions and velocities.
+    pub fn step_links(
+        &self,
+        position: &mut [f64],
+        velocity: &mut [f64],
+        kinetic2: f64,
+        timestep: f64,
+    ) {
         let last = velocity.len() - 1;
         let (half, quarter) = (0.5 * timestep, 0.25 * timestep);
         let rate2 = self.rate2();
@@ -93,8 +103,13 @@ impl NoseHooverChain {
     /// Energy of the chain, which with the particles' is conserved:
     /// `sum_k Q_k v_k^2 / 2 + f T x_1 + T sum_{k>1} x_k`.
     pub fn energy(&self, state: &ThermostatState) -> f64 {
+        self.energy_of(&state.chain_position, &state.chain_velocity)
+    }
+
+    /// The same of links by their positions and velocities.
+    pub fn energy_of(&self, position: &[f64], velocity: &[f64]) -> f64 {
         let time2 = self.time() * self.time();
-        let links = state.chain_position.iter().zip(&state.chain_velocity).enumerate();
+        let links = position.iter().zip(velocity).enumerate();
         let per_temperature: f64 =
             links.map(|(link, (x, v))| self.degrees(link) * (0.5 * time2 * v * v + x)).sum();
         self.temperature * per_temperature

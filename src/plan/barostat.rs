@@ -17,6 +17,12 @@ impl Plan {
         has_barostat || self.begins_in_own_boxes(stage)
     }
 
+    /// Whether the box moves with a piston in a stage.
+    pub fn has_piston(&self) -> bool {
+        let moves = |barostat: BarostatPlan| barostat.kind == BarostatKind::Mtk;
+        self.stages.iter().any(|stage| stage.barostat.is_some_and(moves))
+    }
+
     /// Name of the stage whose barostat has left each system in a box of its own, in a stage.
     pub fn own_boxes_since(&self, stage: usize) -> Option<&str> {
         let mut before = self.stages[..stage].iter();
@@ -25,17 +31,25 @@ impl Plan {
     }
 }
 
-/// What keeps the pressure: stochastic cell rescaling in trials between steps (`crate::engine::barostat`).
+fn is_zero(length: &usize) -> bool {
+    *length == 0
+}
+
+/// What keeps the pressure: stochastic cell rescaling in trials between steps (`crate::engine::barostat`), or a piston
+/// (`crate::integrator::Piston`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BarostatPlan {
     pub kind: BarostatKind,
     pub pressure: Ramp,
-    /// Relaxation time of the volume, if the liquid has this compressibility.
+    /// Relaxation time of the volume, if the liquid has this compressibility; of a piston that of its motion.
     pub time: f64,
     pub compressibility: f64,
     /// Steps between two trials.
     pub every: u64,
     pub coupling: Coupling,
+    /// Of `Mtk`: links of the chain of the piston. `compressibility` and `every` are of the other kind.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub chain_length: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -43,6 +57,8 @@ pub struct BarostatPlan {
 pub enum BarostatKind {
     /// Stochastic cell rescaling (Bernetti & Bussi 2020).
     CellRescaling,
+    /// Martyna, Tuckerman, Tobias & Klein (1996): a piston with a chain of thermostats.
+    Mtk,
 }
 
 /// Which edges of the box change together.

@@ -160,6 +160,39 @@ fn the_density_goes_to_the_mean_of_an_earlier_stage() {
     }
 }
 
+/// Stops, kills and the end of the stage change nothing.
+#[test]
+fn a_piston_goes_on_where_it_was() {
+    let stages = r#"
+[[stage]]
+name = "npt"
+steps = 200
+thermostat = { kind = "nose-hoover", temperature = 1.5, period = 0.5 }
+barostat = { kind = "mtk", pressure = 9.0, time = 0.3 }
+observe = { thermodynamics = 10, trajectory = 50 }
+[[stage]]
+name = "nve"
+steps = 100
+observe = { thermodynamics = 50, trajectory = 50 }
+"#;
+    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004") + stages;
+    let [whole, parts] = [(); 2].map(|()| Job::new(&toml));
+    assert!(whole.succeeds(&["check", "job.toml"]).stdout.contains("a piston with a chain"));
+    whole.succeeds(&["run", "job.toml", "--quiet"]);
+    parts.runs_in_parts(6, "0.05s");
+    for file in ["npt.h5", "npt.h5md", "nve.h5", "nve.h5md"] {
+        let file = format!("out/{file}");
+        assert_same_numbers(&whole.path(&file), &parts.path(&file));
+    }
+    let [conserved, energy] =
+        ["conserved_energy", "internal_energy"].map(|name| whole.series("npt", name));
+    let spread = |values: &[f64]| {
+        let most = values.iter().copied().fold(f64::MIN, f64::max);
+        most - values.iter().copied().fold(f64::MAX, f64::min)
+    };
+    assert!(spread(&conserved) < 0.02 * spread(&energy), "{conserved:?} {energy:?}");
+}
+
 #[test]
 fn what_does_not_go_together_with_a_barostat_is_refused_where_it_stands() {
     let barostat = "barostat = { kind = \"cell-rescaling\", pressure = 1.0, time = 1.0 }\n";
@@ -169,6 +202,10 @@ fn what_does_not_go_together_with_a_barostat_is_refused_where_it_stands() {
         Job::new(&format!("{start}\n[[stage]]\nname = \"npt\"\nsteps = 1000\n{text}"))
     };
     let both = format!("{barostat}{thermostat}");
+    let piston = format!(
+        "{}thermostat = {{ kind = \"nose-hoover\", temperature = 1.5, period = 0.5 }}\n",
+        barostat.replace("cell-rescaling", "mtk")
+    );
     for (text, message) in [
         (barostat.to_owned(), "belongs to a stage with a thermostat"),
         (format!("{both}density = {{ to = 1.3 }}"), "leave out density or barostat"),
@@ -205,6 +242,11 @@ fn what_does_not_go_together_with_a_barostat_is_refused_where_it_stands() {
             .replace("temperature = 1.5", "temperature = \"ensemble\""),
             "which have several temperatures there",
         ),
+        (both.replace("cell-rescaling", "mtk"), "the thermostat \"nose-hoover\""),
+        (piston.replace("pressure = 1.0", "pressure = { from = 1.0, to = 2.0 }"), "are constant"),
+        (piston.replace("time = 1.0", "time = 0.05"), "must not be less than 25 timesteps"),
+        (piston.replace("time = 1.0 }", "time = 1.0, every = 5 }"), "every belongs to the barostat"),
+        (piston.clone(), "is there in precision"),
         (both.replace("time = 1.0", "time = 1e9"), "a shorter time, or more steps"),
         (both.replace("time = 1.0", "time = 0.0"), "must be greater than 0"),
         (both.replace("pressure = 1.0", "pressure = nan"), "pressure"),

@@ -3,8 +3,15 @@ use super::checker::Checker;
 use super::conditions::samples_positions;
 use super::stage_checks::StageChecks;
 use crate::config::defaults;
-use crate::config::document::{Barostat, Document, PlainOr, Stage, Table, Written};
-use crate::plan::{BarostatPlan, Coupling, EnsembleKind, Plan, Ramp};
+use crate::config::document::{
+    Barostat, Document, PlainOr, Stage, Table, Thermostat, ThermostatKind, Written,
+};
+use crate::plan::{
+    BarostatKind, BarostatPlan, Coupling, EngineChoice, EnsembleKind, Plan, Precision, Ramp,
+};
+
+/// Of its time.
+const LEAST_STEPS_OF_PISTON: f64 = 25.0;
 
 pub fn check(
     document: &Table<Barostat>,
@@ -23,6 +30,14 @@ pub fn check(
         }
     };
     let time = checker.positive(&document.time);
+    if document.kind.value == BarostatKind::Mtk {
+        let is_free = check_stage(document, stage, stage_checks, checker);
+        let time = not_too_short(document, time?, stage_checks, checker);
+        return piston(document, stage, pressure?, time?, checker).filter(|_| is_free.is_some());
+    }
+    if let Some(typed) = &document.chain_length {
+        checker.reject(&typed.span, "belongs to the barostat \"mtk\"", "leave it out");
+    }
     let compressibility = checker.positive_or(
         &document.span,
         "compressibility",
@@ -61,6 +76,82 @@ pub fn check(
         compressibility: compressibility?,
         every,
         coupling,
+        chain_length: 0,
+    })
+}
+
+/// Time of a piston. The time step makes the variance of the volume of an ideal gas smaller by 2 % with the shortest one, and by less as
+/// its square.
+fn not_too_short(
+    document: &Table<Barostat>,
+    time: f64,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<f64> {
+    let least = LEAST_STEPS_OF_PISTON * stage_checks.timestep?;
+    if time < least {
+        let message = format!(
+            "must not be less than {LEAST_STEPS_OF_PISTON} timesteps, {least:?}, not {time:?}"
+        );
+        checker.reject(&document.time.span, message, "1.0 is usual");
+        return None;
+    }
+    Some(time)
+}
+
+/// A barostat with inertia.
+fn piston(
+    document: &Table<Barostat>,
+    stage: &Stage,
+    pressure: Ramp,
+    time: f64,
+    checker: &mut Checker<'_>,
+) -> Option<BarostatPlan> {
+    let others = [
+        (document.compressibility.as_ref().map(|typed| &typed.span), "compressibility"),
+        (document.every.as_ref().map(|typed| &typed.span), "every"),
+    ];
+    for (span, key) in others {
+        if let Some(span) = span {
+            let message = format!("{key} belongs to the barostat \"cell-rescaling\"");
+            checker.reject(span, message, "leave it out");
+        }
+    }
+    if let Some(typed) = &document.coupling
+        && typed.value == Coupling::Anisotropic
+    {
+        let message = "a piston moves all edges together";
+        checker.reject(&typed.span, message, "\"isotropic\", or kind = \"cell-rescaling\"");
+    }
+    let chain_length = checker.integer_or(
+        &document.span,
+        "chain_length",
+        document.chain_length.as_ref(),
+        1..=16,
+        defaults::CHAIN_LENGTH as u64,
+    )?;
+    let is_ramp = |typed: &Table<Thermostat>| matches!(typed.temperature.value, PlainOr::Table(_));
+    if pressure.from != pressure.to || stage.thermostat.as_ref().is_some_and(is_ramp) {
+        let message = "with a piston pressure and temperature are constant";
+        checker.reject(&document.span, message, "a ramp needs kind = \"cell-rescaling\"");
+        return None;
+    }
+    if let Some(typed) = stage.thermostat.as_ref()
+        && typed.kind.value != ThermostatKind::NoseHoover
+    {
+        let message = "belongs to a stage with the thermostat \"nose-hoover\"";
+        let help = "thermostat = { kind = \"nose-hoover\", temperature = 1.0, period = 1.0 }, or kind = \"cell-rescaling\"";
+        checker.reject(&document.kind.span, message, help);
+        return None;
+    }
+    Some(BarostatPlan {
+        kind: BarostatKind::Mtk,
+        pressure,
+        time,
+        compressibility: 0.0,
+        every: 1,
+        coupling: Coupling::Isotropic,
+        chain_length: chain_length as usize,
     })
 }
 
@@ -114,6 +205,19 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
             let message = "replicas are exchanged at constant volume only, all in the same box";
             let help = "the ensemble \"temperatures\", or the density instead of a barostat";
             checker.reject(&typed.span, message, help);
+        }
+    }
+    let pistons = document.stage.iter().filter_map(|stage| stage.barostat.as_ref());
+    for typed in pistons.filter(|typed| typed.kind.value == BarostatKind::Mtk) {
+        if plan.run.precision != Precision::FixedPoint {
+            let message = "is there in precision \"fixed-point\" only";
+            let help = "run.precision = \"fixed-point\", or kind = \"cell-rescaling\"";
+            checker.reject(&typed.kind.span, message, help);
+        }
+        if plan.run.engine == EngineChoice::Cuda {
+            let message = "moves the box in every step, which the processor does, and no GPU";
+            let help = "run.engine = \"cpu\", or kind = \"cell-rescaling\"";
+            checker.reject(&typed.kind.span, message, help);
         }
     }
     for (number, typed) in document.stage.iter().enumerate() {

@@ -2,6 +2,7 @@
 use super::chunk::Chunk;
 use super::force_field::ForceField;
 use super::neighbor_lists::NeighborLists;
+use super::piston;
 use super::processor::Processor;
 use super::shear::Flow;
 use super::state::State;
@@ -28,6 +29,7 @@ pub struct CpuEngine<P: Policy, S = SingleRank> {
     pub(super) stepper: S,
     pub(super) stage: StageContext,
     pub(super) flow: Flow,
+    pub(super) piston: piston::Kept,
     /// What the thermostat remembers.
     pub(super) thermostat: ThermostatState,
 }
@@ -54,6 +56,7 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
             stepper,
             stage: StageContext::none(start.step),
             flow: Flow::default(),
+            piston: piston::Kept::default(),
             thermostat: start.thermostat.clone(),
             plan,
         }
@@ -100,6 +103,7 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
 
     pub(super) fn enter_stage(&mut self, stage: &StageContext) {
         self.stage = stage.clone();
+        self.piston.forget_virial();
         self.stage.prepare(&mut self.thermostat, self.state.step);
     }
 

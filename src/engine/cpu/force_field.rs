@@ -8,6 +8,7 @@ use super::gather::Sites;
 use super::instruction_set::InstructionSet;
 use super::kernels::{self, pair_kernels};
 use super::state::State;
+use crate::engine::pair_core::{Limits, core_distances};
 use crate::engine::precision::Policy;
 use crate::potential::PotentialPlan;
 
@@ -19,7 +20,13 @@ pub struct ForceField<P: Policy> {
 
 impl<P: Policy> ForceField<P> {
     pub fn new(policy: &P, potential: &PotentialPlan, set: InstructionSet) -> Self {
-        ForceField { terms: vec![pair_kernels(policy, potential, set)], set }
+        let cores = core_distances(&Limits::of(policy), potential);
+        ForceField { terms: vec![pair_kernels(policy, potential, set, &cores)], set }
+    }
+
+    /// Takes the constants of another box, with given cores of the pairs.
+    pub fn set_box(&mut self, policy: &P, potential: &PotentialPlan, cores: &[f64]) {
+        self.terms = vec![pair_kernels(policy, potential, self.set, cores)];
     }
 
     /// A pass over particles of a policy and dimension, with `kick` followed by `v += F dt/2m`.
@@ -161,7 +168,9 @@ steps = 1
                 };
                 let (forces, energies) = one(&mut engine);
                 let set = engine.processor.instruction_set();
-                let more = pair_kernels(engine.state.policy(), &plan.potential, set);
+                let policy = engine.state.policy();
+                let cores = core_distances(&Limits::of(policy), &plan.potential);
+                let more = pair_kernels(policy, &plan.potential, set, &cores);
                 engine.force_field.terms.push(more);
                 let (twice, double) = one(&mut engine);
                 assert!(forces.iter().flatten().any(|force| force.abs() > 0.1), "{precision}");

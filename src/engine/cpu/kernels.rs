@@ -12,7 +12,7 @@ use super::instruction_set::InstructionSet;
 use super::neighbors::{self, ListOf, NeighborList, Reach, SortedParticles};
 use super::tilted::{self, TiltedDrift};
 use crate::engine::cells::CellGrid;
-use crate::engine::pair_core::{Limits, core_distance, core2};
+use crate::engine::pair_core::core2;
 use crate::engine::precision::{ExactSum, Policy};
 use crate::potential::{
     Evaluator, FormVisitor, Mixing, PairForm, PairParameters, PotentialPlan, Truncated,
@@ -302,14 +302,17 @@ pub fn pair_kernels<P: Policy>(
     policy: &P,
     potential: &PotentialPlan,
     set: InstructionSet,
+    cores: &[f64],
 ) -> Box<dyn ForceTerm<P>> {
-    potential.form.visit(KernelsOf { policy, potential, set })
+    potential.form.visit(KernelsOf { policy, potential, set, cores })
 }
 
 struct KernelsOf<'a, P> {
     policy: &'a P,
     potential: &'a PotentialPlan,
     set: InstructionSet,
+    /// Of each ordered pair of species.
+    cores: &'a [f64],
 }
 
 impl<P: Policy> FormVisitor for KernelsOf<'_, P> {
@@ -349,18 +352,18 @@ impl<P: Policy> KernelsOf<'_, P> {
         &self,
         form: &F,
     ) -> Kernels<P, F::Evaluator<P::Real>, KIND> {
-        let KernelsOf { policy, potential, set } = *self;
+        let KernelsOf { policy, potential, set, cores } = *self;
         let units = policy.pair_units();
-        let entry = |pair: &PairParameters| PairEntry {
+        let entry = |(pair, &core): (&PairParameters, &f64)| PairEntry {
             interaction: Truncated::new(form, pair, &potential.truncation, units),
-            core2: core2(policy, potential, core_distance(&Limits::of(policy), potential, pair)),
+            core2: core2(policy, potential, core),
         };
         let pairs = || potential.pairs.iter().flatten();
         Kernels {
             set,
             table: PairTable {
                 species_count: potential.pairs.len(),
-                entries: pairs().map(entry).collect(),
+                entries: pairs().zip(cores).map(entry).collect(),
                 mixing: potential.diameters.as_ref().map(Mixing::new),
             },
             inner_maxima: pairs().map(|pair| form.inner_maximum(pair)).collect(),

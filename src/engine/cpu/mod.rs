@@ -19,6 +19,7 @@ mod kernels;
 mod minimize;
 mod neighbor_lists;
 mod neighbors;
+mod piston;
 mod processor;
 mod rank;
 mod shear;

@@ -8,7 +8,7 @@ use super::kernels::build_list;
 use super::neighbors::{ListOf, Reach, SortedParticles};
 use super::state::State;
 use crate::arithmetic::Real;
-use crate::engine::cells::CellGrid;
+use crate::engine::cells::{CellGrid, WHOLE};
 use crate::engine::precision::{Policy, Slope};
 use crate::engine::{MemoryLayout, skin};
 use crate::plan::Plan;
@@ -30,6 +30,9 @@ pub struct NeighborLists<P: Policy> {
     /// Of any pair.
     farthest: f64,
     limit2: P::Real,
+    /// In which the cells were made.
+    grid_of: SimulationBox,
+    particles: usize,
     /// Of the box when lists were made.
     made_at: SimulationBox,
     sort_interval: u64,
@@ -72,6 +75,8 @@ impl<P: Policy> NeighborLists<P> {
             reach,
             farthest,
             made_at: *simulation_box,
+            grid_of: *simulation_box,
+            particles,
             limit2: P::Real::from_f64((skin::SHARE * skin).powi(2)),
             sort_interval: u64::from(plan.run.sort_interval.max(1)),
             rebuilds: 0,
@@ -86,6 +91,15 @@ impl<P: Policy> NeighborLists<P> {
             self.grid = CellGrid::of_tilted_box(simulation_box, farthest, particles, bounds);
         }
         was_narrow
+    }
+
+    /// The box becomes another one, with all fractions of the edges as they are. Where edges become shorter by the factor `s`, others than
+    /// those in the lists are beyond `s R`, with `R` the cutoff and the skin: lists are good for displacements that are smaller.
+    pub fn set_box(&mut self, simulation_box: &SimulationBox) {
+        let edges = simulation_box.edges().iter().zip(self.made_at.edges());
+        let least = edges.map(|(now, then)| now / then).fold(1.0, f64::min);
+        let limit = skin::SHARE * (self.skin - (1.0 - least) * self.farthest);
+        self.limit2 = P::Real::from_f64(if limit > 0.0 { limit.powi(2) } else { -1.0 });
     }
 
     /// Cells that are at least as wide as the farthest reach.
@@ -151,6 +165,7 @@ impl<P: Policy> NeighborLists<P> {
 
     /// Sorts particles in memory where it is due, and builds the lists anew.
     pub fn rebuild(&mut self, set: InstructionSet, state: &mut State<P>, ghosts: Ghosts) {
+        self.fit_cells(state.simulation_box());
         let mut sorted = self.sorted(state, ghosts);
         if self.begin_rebuild() {
             let old = std::mem::take(&mut state.chunks);
@@ -160,6 +175,14 @@ impl<P: Policy> NeighborLists<P> {
             }
         }
         self.build(set, state, ghosts, &sorted);
+    }
+
+    /// Takes cells of a box whose edges have changed; among ranks they do not.
+    fn fit_cells(&mut self, simulation_box: &SimulationBox) {
+        if self.grid_of.edges() != simulation_box.edges() {
+            self.grid = CellGrid::new(simulation_box, self.farthest, self.particles, WHOLE);
+            self.grid_of = *simulation_box;
+        }
     }
 
     /// The lists of a checkpoint: made from the positions at their last building.
@@ -209,6 +232,7 @@ impl<P: Policy> NeighborLists<P> {
     ) {
         keep_reference(state);
         self.made_at = *state.simulation_box();
+        self.set_box(state.simulation_box());
         let (own, has_ghosts) = (state.count() as u32, !ghosts.0.is_empty());
         let (policy, chunks, sites) = state.split();
         let sites = &*sites;

@@ -115,11 +115,15 @@ impl<P: Policy> Engine for CpuEngine<P> {
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         self.parallel(|engine| {
             for _ in 0..steps {
-                engine.step_once()?;
+                match engine.has_piston() {
+                    true => engine.step_with_piston()?,
+                    false => engine.step_once()?,
+                }
                 let (key, step) = (engine.plan.system.random_key(), engine.state.step);
                 let trials = engine.stage.swap_trials(key, step, engine.state.count());
                 if let Some(trials) = trials {
                     engine.swap(&trials)?;
+                    engine.piston.forget_virial();
                 }
                 if engine.stage.barostat.is_some() {
                     take_trial(&mut Trying { engine, other: None })?;

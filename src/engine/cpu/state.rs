@@ -59,6 +59,12 @@ impl<P: Policy> State<P> {
         }
     }
 
+    /// Takes another box, with all numbers of the particles as they are.
+    pub fn set_box(&mut self, simulation_box: SimulationBox) {
+        self.policy = P::new(&simulation_box, self.timestep, &self.species);
+        self.simulation_box = simulation_box;
+    }
+
     /// Numbers of the precision in the box.
     pub fn policy(&self) -> &P {
         &self.policy
