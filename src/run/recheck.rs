@@ -185,6 +185,8 @@ impl Segment {
     /// An engine that stands at the first state.
     fn engine(&self, plan: &Plan) -> Result<Box<dyn Engine>, RunError> {
         let mut plan = plan.clone();
+        // A barostat may have changed it since the start of the stage.
+        plan.system.simulation_box = self.start.simulation_box;
         // The state brings its choices with it.
         plan.run.tune = false;
         let begun = engine::create(&plan, &self.start).and_then(|mut engine| {
@@ -263,7 +265,9 @@ impl Difference {
                 difference.first = Some(First { particle, components, bits });
             }
         }
-        let equal = difference.count == 0 && same_thermostat(&one.thermostat, &other.thermostat);
+        let equal = difference.count == 0
+            && one.simulation_box == other.simulation_box
+            && same_thermostat(&one.thermostat, &other.thermostat);
         (!equal).then_some(difference)
     }
 }
@@ -271,7 +275,11 @@ impl Difference {
 fn same_thermostat(one: &ThermostatState, other: &ThermostatState) -> bool {
     let bits = |state: &ThermostatState| -> Vec<u64> {
         let chain = state.chain_position.iter().chain(&state.chain_velocity);
-        chain.chain([&state.heat]).map(|number| number.to_bits()).collect()
+        let piston = state.piston.iter().flat_map(|piston| {
+            let chain = piston.chain_position.iter().chain(&piston.chain_velocity);
+            chain.chain([&piston.velocity])
+        });
+        chain.chain(piston).chain([&state.heat]).map(|number| number.to_bits()).collect()
     };
     bits(one) == bits(other)
 }
@@ -279,7 +287,7 @@ fn same_thermostat(one: &ThermostatState, other: &ThermostatState) -> bool {
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Some(First { particle, components, bits: [a, b] }) = &self.first else {
-            return write!(f, "the state of the thermostat differs");
+            return write!(f, "the box or the state of the thermostat differs");
         };
         write!(
             f,

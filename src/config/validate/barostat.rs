@@ -194,11 +194,6 @@ fn check_stage(
 /// What the rest of the plan says of it.
 pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
     for typed in document.stage.iter().filter_map(|stage| stage.barostat.as_ref()) {
-        if plan.integrity.is_some() {
-            let message = "steps in a box that changes are not computed twice";
-            let help = "leave out [integrity], or make the stage a run of its own";
-            checker.reject(&typed.span, message, help);
-        }
         if let Some(of) = &plan.ensemble
             && of.kind == EnsembleKind::ReplicaExchange
         {
