@@ -104,6 +104,8 @@ INLINE Real present_slope() { return flow.slope; }
 INLINE Real slope_after_drift() { return flow.next_slope; }
 INLINE Real limit2_after_drift() { return flow.next_limit2; }
 INLINE bool is_flipped_after_drift() { return flow.turns != 0; }
+// Whether the box has neither a tilt nor a flow, and lists are of such a box.
+INLINE bool is_at_rest() { return flow.tilt == 0.0 && flow.made_at == 0.0 && flow.quarter == 0.0; }
 
 // The displacement of a pair of the difference of skewed coordinates.
 INLINE void straighten(Real (&displacement)[DIMENSION], Real slope) {
@@ -121,12 +123,9 @@ struct DriftInBox {
     }
     // In each half.
     INLINE void slow(Velocity (&velocity)[DIMENSION], const Particles &particles, u32 p) const {
-        slow_along_x(velocity[0], velocity[1], particles, p);
-    }
-    INLINE void slow_along_x(Velocity &velocity, Velocity along_y, const Particles &particles, u32 p) const {
         if (flow.quarter == 0.0) return;
-        velocity = Policy::skewed_velocity(velocity, along_y, growth);
-        if (flow.residue.sign != 0) velocity = Policy::subtract_units(velocity, flow.residue.of(particles.id[p]));
+        velocity[0] = Policy::skewed_velocity(velocity[0], velocity[1], growth);
+        if (flow.residue.sign != 0) velocity[0] = Policy::subtract_units(velocity[0], flow.residue.of(particles.id[p]));
     }
     // Of the coordinate along an axis.
     INLINE Velocity of_coordinate(const Velocity (&velocity)[DIMENSION], int axis) const {
@@ -146,6 +145,7 @@ INLINE Real present_slope() { return Real(0); }
 INLINE Real slope_after_drift() { return Real(0); }
 INLINE Real limit2_after_drift() { return (Real)system.limit2; }
 INLINE bool is_flipped_after_drift() { return false; }
+INLINE bool is_at_rest() { return true; }
 INLINE void straighten(Real (&)[DIMENSION], Real) {}
 
 struct DriftInBox {

@@ -288,33 +288,6 @@ struct AxisBody {
         Real length = Policy::length(policy, Policy::displacement(policy, site, reference, axis), axis);
         return mul(length, length);
     }
-
-#if TILTED
-    // The same in a tilted box, in parts: between them the lane of x learns what it needs of y. By a way through the flow of one half of
-    // a drift, or of all of it.
-    INLINE void move(const DriftInBox &in_box, bool is_half, Velocity along_y, const Particles &particles, u32 p) {
-        if (axis == 0) in_box.slow_along_x(velocity, along_y, particles, p);
-        Velocity moving = axis == 0 ? Policy::skewed_velocity(velocity, along_y, in_box.middle) : velocity;
-        position = Policy::drift(policy, position, is_half ? Policy::halved(moving) : moving, axis, image);
-        if (axis == 0) in_box.slow_along_x(velocity, along_y, particles, p);
-    }
-    // Of the coordinate along x in the flipped box.
-    INLINE void flip(Coordinate along_y, i32 image_along_y) {
-        position = Policy::flipped(policy, position, along_y, system.aspect, flow.turns, image);
-        image += flow.turns * image_along_y;
-    }
-    // The new site; returns the displacement of the skewed coordinate.
-    INLINE Real take_site(Site *sites, u32 p) {
-        site = Policy::site(policy, position, axis);
-#if !TAGGED
-        sites[(size_t)p * SITE_STRIDE + axis] = site;
-#if DIAMETERS
-        if (axis == 0) sites[(size_t)p * SITE_STRIDE + DIMENSION] = system.reference[(size_t)p * SITE_STRIDE + DIMENSION];
-#endif
-#endif
-        return Policy::displacement(policy, site, reference, axis);
-    }
-#endif
 };
 
 // Width of the noise of Langevin dynamics in a step, for mass 1.

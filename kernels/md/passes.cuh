@@ -208,47 +208,6 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
     return findings;
 }
 
-#if TILTED
-INLINE u64 exchange(u64 value, u32 offset) { return (u64)exchange((i64)value, offset); }
-INLINE DoubleSingle exchange(DoubleSingle value, u32 offset) {
-    return DoubleSingle{exchange(value.hi, offset), exchange(value.lo, offset)};
-}
-
-// What begins the next step on the lanes of a particle's axes in a tilted box; all lanes of a warp come here. Returns the squared
-// displacement along the axis since the lists were made, and that of x beside the flow.
-template <Acting ACTING>
-INLINE Real drift_by_axis(const PassOf &pass, bool integrates, AxisBody &body, const Particles &particles, Site *sites, u32 p,
-                          double noise, float normal, u32 species, u32 id, SplitSum (&of_tile)[2], Findings &findings) {
-    constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
-    if (LANGEVIN) {
-        // The lane of x gets that of y.
-        Velocity along_y = exchange(body.velocity, 1);
-        if (integrates) {
-            body.move(DriftInBox(0, 2), true, along_y, particles, p);
-            body.friction_and_noise(pass.thermostat, noise, normal, species, id, of_tile[0], findings);
-        }
-    }
-    Velocity along_y = exchange(body.velocity, 1);
-    if (integrates) {
-        if (Policy::is_runaway(policy, body.velocity, body.axis)) report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
-        body.move(DriftInBox(LANGEVIN ? 2 : 0, LANGEVIN ? 2 : 4), LANGEVIN, along_y, particles, p);
-    }
-    if (is_flipped_after_drift()) {
-        Coordinate y = exchange(body.position, 1);
-        i32 image = exchange(body.image, 1);
-        if (integrates && body.axis == 0) body.flip(y, image);
-    }
-    Real displacement = integrates ? body.take_site(sites, p) : Real(0);
-    Real of_y = exchange(displacement, 1);
-    if (!integrates) return Real(0);
-    if (body.axis == 0) displacement = fused(of_y, slope_after_drift(), displacement);
-    // A flow changes velocities in the drift.
-    if (GLOBAL) body.add_kinetic(species, of_tile[1], id, findings);
-    Real length = Policy::length(policy, displacement, body.axis);
-    return mul(length, length);
-}
-#endif
-
 // As `force_pass`, for four or more lanes a particle: each of the first integrates an axis.
 template <Acting ACTING, typename Sums>
 INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &sums) {
@@ -289,37 +248,23 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
             if (GLOBAL) body.scale(factor, id, findings);
             body.half_kick(kick);
         };
-        auto kick_on = [&] {
-            body.half_kick(kick);
-            if (GLOBAL && pass.has_friction()) body.scale(factor, id, findings);
-        };
-        auto store = [&] {
-            if (pass.go_on || work.copies()) body.store_place(to, p);
-            body.store_velocity(to, p);
-            if (axis == 0) work.write_names(p, species);
-            if (pass.store_force) system.force[axis][p] = force;
-        };
-#if TILTED
-        if (integrates) end_step();
-        if (SAMPLING && work.sample) store_sampled_axis(work.sample, id, axis, integrates, body);
-        if (pass.go_on) {
-            if (integrates) kick_on();
-            Site *next = system.sites[work.site_copy ^ 1];
-            moved2 = drift_by_axis<ACTING>(pass, integrates, body, particles, next, p, noise, normal, species, id, of_tile, findings);
-        }
-        if (integrates) store();
-#else
         auto begin_step = [&] {
             if (pass.go_on) {
-                kick_on();
-                if (GLOBAL) body.add_kinetic(species, of_tile[1], id, findings);
+                body.half_kick(kick);
+                if (GLOBAL) {
+                    if (pass.has_friction()) body.scale(factor, id, findings);
+                    body.add_kinetic(species, of_tile[1], id, findings);
+                }
                 if (LANGEVIN) {
                     body.half_drift();
                     body.friction_and_noise(pass.thermostat, noise, normal, species, id, of_tile[0], findings);
                 }
                 moved2 = body.drift<LANGEVIN>(particles, system.sites[work.site_copy ^ 1], p, findings);
             }
-            store();
+            if (pass.go_on || work.copies()) body.store_place(to, p);
+            body.store_velocity(to, p);
+            if (axis == 0) work.write_names(p, species);
+            if (pass.store_force) system.force[axis][p] = force;
         };
         if (SAMPLING && work.sample) {
             // All lanes store.
@@ -330,15 +275,10 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
             end_step();
             begin_step();
         }
-#endif
         add_of_tile<ACTING>(pass, of_tile, sums);
         moved2 = add(moved2, exchange(moved2, 1));
         moved2 = add(moved2, exchange(moved2, 2));
-#if TILTED
-        bool moved = integrates && pass.go_on && (!(moved2 <= limit2_after_drift()) || is_flipped_after_drift());
-#else
         bool moved = axis < DIMENSION && !(moved2 <= (Real)system.limit2);
-#endif
         findings.needs_rebuild |= moved;
 #if TAGGED
         // The first lane has the site.
@@ -357,7 +297,7 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
 // The pass for a number of lanes a particle.
 template <Acting ACTING, bool SINGLE_LANE, typename Sums>
 INLINE Findings pass_over_particles(const PassOf &pass, const Work &work, Sums &sums) {
-    if (!SINGLE_LANE && system.lanes_log2 >= 2) return force_pass_by_axis<ACTING>(pass, work, sums);
+    if (!SINGLE_LANE && system.lanes_log2 >= 2 && is_at_rest()) return force_pass_by_axis<ACTING>(pass, work, sums);
     return force_pass<ACTING, SINGLE_LANE>(pass, work, sums);
 }
 
