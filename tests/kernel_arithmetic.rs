@@ -9,7 +9,9 @@ use std::sync::OnceLock;
 
 use supercool::arithmetic::Real;
 use supercool::arithmetic::random::{CounterRng, Purpose, block, normals3, normals3_f32, uniform};
-use supercool::arithmetic::{DoubleSingle, double_single, elementary, fixed_point, reciprocal};
+use supercool::arithmetic::{
+    DoubleSingle, double_single, elementary, error_function, fixed_point, reciprocal,
+};
 use supercool::engine::cuda::constants::{self, DevicePolicy, PairTable};
 use supercool::engine::cuda::{FIRE_HEADER, structure_program};
 use supercool::engine::precision::{Double, DoubleSingles, ExactSum, FixedPoint, Policy, Single};
@@ -300,6 +302,27 @@ fn elementary_functions_agree() {
         let logarithm = elementary::ln_f32(f64::from_bits(x) as f32);
         words.extend([logarithm, sine, cosine].map(Word::F32));
         words
+    });
+}
+
+#[test]
+fn error_functions_agree() {
+    let mut arguments = records(14, |inputs| {
+        let near = inputs.uniform(-30.0, 30.0);
+        let wide = inputs.wide(12.0);
+        let x = if inputs.below(2) == 0 { near } else { wide };
+        [bits32(x), x.to_bits()]
+    });
+    let edges = [0.0, -0.0, 1.0, -1.0, 9.32, 9.33, 12.0, 26.6, 26.7, 30.0, 1e30, f64::INFINITY];
+    arguments.extend(edges.map(|x| [bits32(x), f64::to_bits(x)]));
+    compare("error_functions", &[], &arguments, |&[x, y]| {
+        let (x, y) = (f32_of(x), f64::from_bits(y));
+        vec![
+            Word::F32(error_function::erf_f32(x)),
+            Word::F32(error_function::erfc_f32(x)),
+            Word::F64(error_function::erf_f64(y)),
+            Word::F64(error_function::erfc_f64(y)),
+        ]
     });
 }
 

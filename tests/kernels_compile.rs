@@ -171,7 +171,7 @@ fn covering_cases() -> &'static [(String, Vec<Resources>)] {
             Buckingham, Dzugutov, GaussianCore, HarmonicSpheres, InversePower, LennardJones, Mie,
             Yukawa,
         };
-        let formula = "epsilon*((sigma/r)^11 - 0.1*cos(k*r)*exp(-r)/r + log(r) + sqrt(r))";
+        let formula = "epsilon*((sigma/r)^11 - 0.1*cos(k*r)*exp(-r)/r + log(r) + sqrt(r) + erf(r) + if(r < 1, erfc(r), erfc(1)))";
         let formula = Formula::new(formula).unwrap();
         let mut cases = Vec::new();
         let mut add = |number: usize, precision: Precision, dimension, form, truncation| {

@@ -2,6 +2,7 @@
 // and `fused` stand in portable.cuh.
 #pragma once
 #include "arithmetic/elementary.cuh"
+#include "arithmetic/error_function.cuh"
 #include "arithmetic/reciprocal.cuh"
 
 // Below this squared distance two particles are at the same place; by the type of the argument.
@@ -30,3 +31,8 @@ INLINE double cosine(double x) {
 }
 INLINE float sine(float x) { return to_float(sine(static_cast<double>(x))); }
 INLINE float cosine(float x) { return to_float(cosine(static_cast<double>(x))); }
+
+INLINE float error_function(float x) { return erf_f32(x); }
+INLINE double error_function(double x) { return erf_f64(x); }
+INLINE float complementary_error_function(float x) { return erfc_f32(x); }
+INLINE double complementary_error_function(double x) { return erfc_f64(x); }

@@ -85,6 +85,13 @@ static void exponentials(const Constants &, const u64 *in, u64 *out) {
     out[2] = word(exp_near_zero(f64(in[1])));
 }
 
+static void error_functions(const Constants &, const u64 *in, u64 *out) {
+    out[0] = word(erf_f32(f32(in[0])));
+    out[1] = word(erfc_f32(f32(in[0])));
+    out[2] = word(erf_f64(f64(in[1])));
+    out[3] = word(erfc_f64(f64(in[1])));
+}
+
 static void logarithm_and_circle(const Constants &, const u64 *in, u64 *out) {
     double sine, cosine;
     sin_cos_2pi(f64(in[1]), sine, cosine);
@@ -304,6 +311,7 @@ static std::vector<Function> functions() {
         {"double_single", 4, 13, double_single},
         {"reciprocals", 1, 4, reciprocals},
         {"exponentials", 2, 3, exponentials},
+        {"error_functions", 2, 4, error_functions},
         {"logarithm_and_circle", 2, 6, logarithm_and_circle},
         {"random_numbers", 5, 14, random_numbers},
         {"rounding", 3, 7, rounding},

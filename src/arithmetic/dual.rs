@@ -4,6 +4,7 @@ use std::iter::Sum;
 use std::ops::{Add, Mul, Neg, Sub};
 
 use super::Real;
+use super::error_function::TWO_OVER_ROOT_PI;
 
 /// `value + slope d` with `d^2 = 0`: what is computed from a variable of slope one has its derivative as slope, exact up to
 /// rounding.
@@ -129,6 +130,16 @@ impl Real for Dual {
     fn cosine(self) -> Dual {
         self.through(self.value.cosine(), -self.value.sine())
     }
+    #[inline(always)]
+    fn erf(self) -> Dual {
+        let slope = TWO_OVER_ROOT_PI * Real::exp(-self.value * self.value);
+        self.through(Real::erf(self.value), slope)
+    }
+    #[inline(always)]
+    fn erfc(self) -> Dual {
+        let slope = TWO_OVER_ROOT_PI * Real::exp(-self.value * self.value);
+        self.through(Real::erfc(self.value), -slope)
+    }
 }
 
 #[cfg(test)]
@@ -148,6 +159,16 @@ mod tests {
             ((x * x).inverse_sqrt(), 4.0 / 3.0, -16.0 / 9.0),
             (Real::exp(x), exp, exp),
             (Real::exp(x * x), 0.5625f64.exp(), 1.5 * 0.5625f64.exp()),
+            (
+                x.erf(),
+                0.711_155_633_653_515_1,
+                2.0 / std::f64::consts::PI.sqrt() * (-0.5625f64).exp(),
+            ),
+            (
+                x.erfc(),
+                0.288_844_366_346_484_9,
+                -2.0 / std::f64::consts::PI.sqrt() * (-0.5625f64).exp(),
+            ),
             (x.fused(x, two), 2.5625, 1.5),
             ([x, x, two].into_iter().sum(), 3.5, 2.0),
         ] {

@@ -10,6 +10,7 @@
 //! - [`double_single`]: a number as the sum of two 32-bit floats.
 //! - [`reciprocal`]: reciprocal, reciprocal square root and square root in 32-bit floats.
 //! - [`elementary`]: exponential, logarithm, sine and cosine.
+//! - [`error_function`]: error function and its complement.
 //! - [`fixed_point`]: rounding and scaling of 64-bit integers, coordinates as fractions of the box.
 //! - [`philox`], [`random`]: random numbers keyed by seed, particle, step and purpose.
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod bitwise;
 pub mod double_single;
 pub mod dual;
 pub mod elementary;
+pub mod error_function;
 pub mod fixed_point;
 pub mod philox;
 pub mod random;

@@ -1,4 +1,5 @@
 use super::elementary::{exp_f32, exp_f64, ln_f32, ln_f64, sin_cos_2pi};
+use super::error_function::{erf_f32, erf_f64, erfc_f32, erfc_f64};
 use super::reciprocal::{reciprocal, reciprocal_sqrt};
 
 /// `1 / 2 pi`.
@@ -43,6 +44,10 @@ pub trait Real:
     /// Of an angle in radians.
     fn sine(self) -> Self;
     fn cosine(self) -> Self;
+    /// `2/sqrt(pi)` times the integral of `exp(-x^2)` from 0 to `self`.
+    fn erf(self) -> Self;
+    /// `1 - erf(self)`, with its own digits.
+    fn erfc(self) -> Self;
 }
 
 impl Real for f32 {
@@ -97,6 +102,14 @@ impl Real for f32 {
     fn cosine(self) -> f32 {
         f64::from(self).cosine() as f32
     }
+    #[inline(always)]
+    fn erf(self) -> f32 {
+        erf_f32(self)
+    }
+    #[inline(always)]
+    fn erfc(self) -> f32 {
+        erfc_f32(self)
+    }
 }
 
 impl Real for f64 {
@@ -149,5 +162,13 @@ impl Real for f64 {
     #[inline(always)]
     fn cosine(self) -> f64 {
         sin_cos_2pi(self * TURNS_OF_RADIAN).1
+    }
+    #[inline(always)]
+    fn erf(self) -> f64 {
+        erf_f64(self)
+    }
+    #[inline(always)]
+    fn erfc(self) -> f64 {
+        erfc_f64(self)
     }
 }

@@ -63,7 +63,8 @@ pub fn warnings(plan: &Plan) -> String {
             relaxation::of_stage(&plan, number, &plan.output.directory),
         ]
     };
-    let all = (0..plan.stages.len()).flat_map(of_stage).flatten();
+    let of_stages = (0..plan.stages.len()).flat_map(of_stage).flatten();
+    let all = force_jump::in_pieces(plan).into_iter().chain(of_stages);
     all.map(|warning| format!("\nwarning\n  {warning}\n")).collect()
 }
 

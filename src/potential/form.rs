@@ -70,6 +70,11 @@ pub trait PairForm: Copy + Send + Sync + 'static {
         None
     }
 
+    /// Distances between contact and cutoff at which the force jumps, with its jump.
+    fn force_jumps(&self, _pair: &PairParameters) -> Vec<(f64, f64)> {
+        Vec::new()
+    }
+
     /// Whether two particles do not interact.
     fn is_zero(&self, pair: &PairParameters) -> bool {
         pair.has_no_energy()

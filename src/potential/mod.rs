@@ -217,6 +217,21 @@ impl PairPotential {
         self.visit(Notes(pair))
     }
 
+    /// [`PairForm::force_jumps`].
+    pub fn force_jumps(self, pair: &PairParameters) -> Vec<(f64, f64)> {
+        struct ForceJumps<'a>(&'a PairParameters);
+
+        impl FormVisitor for ForceJumps<'_> {
+            type Output = Vec<(f64, f64)>;
+
+            fn visit<F: PairForm>(self, form: F) -> Vec<(f64, f64)> {
+                form.force_jumps(self.0)
+            }
+        }
+
+        self.visit(ForceJumps(pair))
+    }
+
     /// [`PairForm::is_zero`].
     pub fn is_zero(self, pair: &PairParameters) -> bool {
         struct IsZero<'a>(&'a PairParameters);

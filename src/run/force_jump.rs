@@ -1,4 +1,5 @@
-//! Energy minima, and configurational temperatures, of potentials whose energy or force jumps at the cutoff.
+//! Energy minima, and configurational temperatures, of potentials whose energy or force jumps at the cutoff, and forces that jump before
+//! it.
 use std::f64::consts::TAU;
 
 use crate::plan::{Plan, StagePlan};
@@ -42,6 +43,28 @@ pub fn in_minima(plan: &Plan, stage: &StagePlan) -> Option<String> {
         "stage \"{}\": {of}: {what} at the cutoff: {consequences}\"force-shifted\", \"even-quartic\" and \"smooth\" do not jump",
         stage.name
     ))
+}
+
+/// What there is to say of a formula of several pieces, once for the run; `None` where no force jumps.
+pub fn in_pieces(plan: &Plan) -> Option<String> {
+    let potential = &plan.potential;
+    let species = &plan.system.species;
+    let mut jumps = Vec::new();
+    for a in 0..species.len() {
+        for b in a..species.len() {
+            for (r, jump) in potential.form.force_jumps(&potential.pairs[a][b]) {
+                let names = format!("{}-{}", species[a].name, species[b].name);
+                jumps.push(format!("of {names} by {jump:.3e} at r = {r:.6}"));
+            }
+        }
+    }
+    let unit = if potential.diameters.is_some() { " sigma_ij" } else { "" };
+    (!jumps.is_empty()).then(|| {
+        format!(
+            "potential: the force jumps {}{unit}: energy drifts more there, minima may rest on it with a force of that size, and the              configurational temperature lacks that part of the Laplacian; pieces with the same slope where they meet do not jump",
+            jumps.join(", ")
+        )
+    })
 }
 
 /// Part of the Laplacian per particle, in natural units, that is not worth a word.

@@ -30,6 +30,11 @@ impl Simulation {
     /// # Errors
     /// Of the engine.
     pub(super) fn warn(&mut self, directory: &Path) -> Result<(), RunError> {
+        if self.stage == 0
+            && let Some(of_jump) = force_jump::in_pieces(&self.plan)
+        {
+            tracing::warn!("{of_jump}");
+        }
         if let Some(of_jump) = force_jump::in_minima(&self.plan, &self.plan.stages[self.stage]) {
             tracing::warn!("{of_jump}");
         }

@@ -1,7 +1,7 @@
 //! Potentials that a user writes: their kernels are written at run time.
 use super::*;
 
-/// Two species, every truncation, all functions.
+/// Two species, every truncation, all functions but those of [`pieces`].
 fn formula(truncation: &str, precision: &str) -> String {
     format!(
         r#"
@@ -42,6 +42,14 @@ observe = {{ thermodynamics = 20, trajectory = 20 }}
     )
 }
 
+/// Error functions, and pieces that particles cross.
+fn pieces(truncation: &str) -> String {
+    let toml = formula(truncation, "fixed-point");
+    let energy = toml.lines().find(|line| line.starts_with("energy")).expect("the formula");
+    let pieces = "energy = \"epsilon*(sigma/r)^11 + if(r < 1.3, (1.3 - r)^2*erfc(r/sigma), 0) + 0.1*erf(k*r)*max(0, 1.7 - r)^2\"";
+    toml.replace(energy, pieces)
+}
+
 #[test]
 fn formulas_give_the_bits_of_the_cpu() {
     let Some(gpu) = gpu() else { return };
@@ -54,6 +62,8 @@ fn formulas_give_the_bits_of_the_cpu() {
         formula(r#""shifted""#, "fixed-point"),
         formula(r#""even-quartic""#, "fixed-point"),
         formula(smooth, "fixed-point"),
+        pieces(r#""shifted""#),
+        pieces(smooth),
         polydisperse,
     ] {
         let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));

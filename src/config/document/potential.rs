@@ -26,7 +26,8 @@ pub struct Potential {
     #[schemars(skip)]
     pub parameters: BTreeMap<&'static str, Written<Number>>,
     /// `U(r)` of `formula`: of `r`, numbers, parameters of the pairs under names of your own, `+ - * / ^`, parentheses, `pi`, and
-    /// `exp`, `log`, `sqrt`, `sin`, `cos` and `tanh`, such as `"4*epsilon*((sigma/r)^12 - (sigma/r)^6)"`.
+    /// `exp`, `log`, `sqrt`, `sin`, `cos`, `tanh`, `erf`, `erfc`, `abs`, `min`, `max` and `if(r < a, x, y)`, such as
+    /// `"4*epsilon*((sigma/r)^12 - (sigma/r)^6)"`.
     pub energy: Option<Written<String>>,
     /// Distance at which the potential ends, in units of each pair's sigma. Exactly one of `cutoff`
     /// and `cutoff_absolute` is given, here or for every pair; none with `wca`,

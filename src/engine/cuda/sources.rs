@@ -23,6 +23,7 @@ pub fn headers() -> &'static [(&'static str, &'static str)] {
 const WRITTEN: &[(&str, &str)] = &[
     header!("arithmetic/double_single.cuh"),
     header!("arithmetic/elementary.cuh"),
+    header!("arithmetic/error_function.cuh"),
     header!("arithmetic/exact_sum.cuh"),
     header!("arithmetic/fixed_point.cuh"),
     header!("arithmetic/philox.cuh"),

@@ -1,5 +1,6 @@
 //! Expressions of the distance and of parameters.
 use crate::arithmetic::elementary::{exp_f64, ln_f64, sin_cos_2pi};
+use crate::arithmetic::error_function::{erf_f64, erfc_f64};
 
 /// A function of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -9,6 +10,8 @@ pub enum Function {
     Sqrt,
     Sine,
     Cosine,
+    Erf,
+    Erfc,
 }
 
 impl Function {
@@ -23,7 +26,33 @@ impl Function {
             Function::Sqrt => x.sqrt(),
             Function::Sine => sin_cos_2pi(x * (0.5 * std::f64::consts::FRAC_1_PI)).0,
             Function::Cosine => sin_cos_2pi(x * (0.5 * std::f64::consts::FRAC_1_PI)).1,
+            Function::Erf => erf_f64(x),
+            Function::Erfc => erfc_f64(x),
         }
+    }
+}
+
+/// `then` where `a < b`, `otherwise` elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice<T> {
+    pub a: T,
+    pub b: T,
+    pub then: T,
+    pub otherwise: T,
+}
+
+impl<T> Choice<T> {
+    pub fn map<U>(&self, of: impl Fn(&T) -> U) -> Choice<U> {
+        Choice {
+            a: of(&self.a),
+            b: of(&self.b),
+            then: of(&self.then),
+            otherwise: of(&self.otherwise),
+        }
+    }
+
+    pub fn all(&self) -> [&T; 4] {
+        [&self.a, &self.b, &self.then, &self.otherwise]
     }
 }
 
@@ -41,6 +70,7 @@ pub enum Expression {
     Quotient(Box<Expression>, Box<Expression>),
     Power(Box<Expression>, Box<Expression>),
     Function(Function, Box<Expression>),
+    Choice(Box<Choice<Expression>>),
 }
 
 /// The largest exponent that is taken as a power by multiplication.
@@ -60,6 +90,10 @@ impl Expression {
             Expression::Quotient(a, b) => of(a) / of(b),
             Expression::Power(base, exponent) => power(of(base), of(exponent)),
             Expression::Function(function, argument) => function.of(of(argument)),
+            Expression::Choice(choice) => {
+                let is_below = of(&choice.a) < of(&choice.b);
+                of(if is_below { &choice.then } else { &choice.otherwise })
+            }
         }
     }
 
@@ -73,6 +107,27 @@ impl Expression {
             | Expression::Product(a, b)
             | Expression::Quotient(a, b)
             | Expression::Power(a, b) => a.is_constant() && b.is_constant(),
+            Expression::Choice(choice) => choice.all().into_iter().all(Expression::is_constant),
+        }
+    }
+
+    pub fn choice(a: Expression, b: Expression, then: Expression, otherwise: Expression) -> Self {
+        Expression::Choice(Box::new(Choice { a, b, then, otherwise }))
+    }
+
+    /// All choices in it, also those inside others.
+    pub fn choices(&self) -> Vec<&Choice<Expression>> {
+        match self {
+            Expression::Number(_) | Expression::Parameter(_) | Expression::Distance => Vec::new(),
+            Expression::Negative(of) | Expression::Function(_, of) => of.choices(),
+            Expression::Sum(a, b)
+            | Expression::Product(a, b)
+            | Expression::Quotient(a, b)
+            | Expression::Power(a, b) => [a.choices(), b.choices()].concat(),
+            Expression::Choice(choice) => {
+                let inside = choice.all().into_iter().flat_map(Expression::choices);
+                inside.chain([&**choice]).collect()
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 mod expression;
 mod parse;
 mod program;
+mod seams;
 mod shape;
 mod terms;
 
@@ -160,6 +161,9 @@ fn with_unit(expression: &Expression, unit: usize) -> Expression {
         Expression::Quotient(a, b) => Expression::Quotient(of(a), of(b)),
         Expression::Power(a, b) => Expression::Power(of(a), of(b)),
         Expression::Function(function, a) => Expression::Function(*function, of(a)),
+        Expression::Choice(choice) => {
+            Expression::Choice(Box::new(choice.map(|of| with_unit(of, unit))))
+        }
     }
 }
 
@@ -234,8 +238,8 @@ impl PairForm for Formula {
     }
 
     /// `epsilon` and `sigma`, where the formula has them as parameters above zero. Else the depth of the minimum, and the largest
-    /// distance inside it at which the energy is that at the cutoff; of a repulsion the energy at half of the cutoff, but at
-    /// most 1, and half of the cutoff.
+    /// distance inside it at which the energy is that at the cutoff; of a repulsion the energy at half of the distance where it
+    /// ends, which is mostly the cutoff, but at most 1, and that half.
     fn scale(&self, pair: &PairParameters) -> Scale {
         if let (Some(energy), Some(length)) = (pair.get(&EPSILON), pair.get(&SIGMA))
             && energy > 0.0
@@ -255,8 +259,14 @@ impl PairForm for Formula {
     }
 
     fn is_zero(&self, pair: &PairParameters) -> bool {
-        // No sum of powers and functions that is not zero everywhere is zero at all three.
-        [0.5, 0.811, 1.0].iter().all(|share| self.energy(pair, share * pair.cutoff) == 0.0)
+        // No sum of powers and functions that is not zero everywhere is zero at all three; a piece of one may be.
+        let is_zero_at = |share: f64| self.energy(pair, share * pair.cutoff) == 0.0;
+        [0.5, 0.811, 1.0].into_iter().all(is_zero_at)
+            && Sum::new(&self.0.expression).has_no_pieces_but_zeros(&self.values(pair))
+    }
+
+    fn force_jumps(&self, pair: &PairParameters) -> Vec<(f64, f64)> {
+        Shape::new(*self, pair).force_jumps()
     }
 
     fn amplitude(&self, _pair: &PairParameters) -> f64 {

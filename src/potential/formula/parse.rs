@@ -10,22 +10,12 @@ pub struct SyntaxError {
     pub help: String,
 }
 
-/// The words that no parameter may have as its name.
-const TAKEN: [&str; 12] = [
-    "r",
-    "pi",
-    "exp",
-    "log",
-    "ln",
-    "sqrt",
-    "sin",
-    "cos",
-    "tanh",
-    "cutoff",
-    "cutoff_absolute",
-    "file",
-];
-const FUNCTIONS: &str = "exp, log (or ln), sqrt, sin, cos and tanh";
+/// Keys of a pair: beside `r`, `pi` and the functions, the words that no parameter may have as its name.
+const TAKEN: [&str; 3] = ["cutoff", "cutoff_absolute", "file"];
+const FUNCTIONS: &str =
+    "exp, log (or ln), sqrt, sin, cos, tanh, erf, erfc, abs, min, max and if(a < b, x, y)";
+const COMPARISON: &str =
+    "if(r < a, x, y) is x where r < a and y elsewhere; there are <, <=, > and >=";
 
 /// Parentheses and signs inside each other at most: a hostile text must not use up the stack.
 const DEEPEST: usize = 64;
@@ -165,6 +155,59 @@ impl Parser {
         }
     }
 
+    /// What follows the parenthesis of a function.
+    fn call(&mut self, name: &str, function: Called) -> Result<Expression, SyntaxError> {
+        let start = self.at;
+        let comparison = matches!(function, Called::If).then(|| self.comparison()).transpose()?;
+        let mut arguments = Vec::new();
+        if comparison.is_none() {
+            arguments.push(self.sum()?);
+        }
+        while self.take(",") {
+            arguments.push(self.sum()?);
+        }
+        self.close(&format!("{name}("))?;
+        let (count, mut arguments) = (arguments.len(), arguments.into_iter());
+        let called = match (function, comparison, count) {
+            (Called::One(function), _, 1) => arguments.next().map(function),
+            (Called::Several(function), _, 2..) => arguments.reduce(function),
+            (Called::If, Some(Comparison { a, b, then_comes_first }), 2) => {
+                let [first, second] = [arguments.next(), arguments.next()];
+                first.zip(second).map(|(first, second)| match then_comes_first {
+                    true => Expression::choice(a, b, first, second),
+                    false => Expression::choice(a, b, second, first),
+                })
+            }
+            _ => None,
+        };
+        called.ok_or_else(|| {
+            self.at = start;
+            let takes = match function {
+                Called::One(_) => "one argument",
+                Called::Several(_) => "two arguments or more",
+                Called::If => "a comparison and two values",
+            };
+            let found = count + usize::from(matches!(function, Called::If));
+            let help = format!("{found} stand here, with commas between them; {COMPARISON}");
+            self.error(format!("{name} takes {takes}"), help)
+        })
+    }
+
+    fn comparison(&mut self) -> Result<Comparison, SyntaxError> {
+        let first = self.sum()?;
+        let Some(sign) = ["<=", ">=", "<", ">"].into_iter().find(|sign| self.take(sign)) else {
+            return Err(self.error("a comparison is missing here", COMPARISON));
+        };
+        let second = self.sum()?;
+        // Not a < b is b <= a.
+        Ok(match sign {
+            "<" => Comparison { a: first, b: second, then_comes_first: true },
+            ">=" => Comparison { a: first, b: second, then_comes_first: false },
+            ">" => Comparison { a: second, b: first, then_comes_first: true },
+            _ => Comparison { a: second, b: first, then_comes_first: false },
+        })
+    }
+
     fn number(&mut self) -> Result<Expression, SyntaxError> {
         let start = self.at;
         let is_sign = |of: char, before: char| "+-".contains(of) && "eE".contains(before);
@@ -200,9 +243,7 @@ impl Parser {
                 let help = format!("there are {FUNCTIONS}; products are written with *");
                 return Err(self.error(format!("there is no function {name:?}"), help));
             };
-            let argument = self.sum()?;
-            self.close(&format!("{name}("))?;
-            return Ok(function(argument));
+            return self.call(&name, function);
         }
         match name.as_str() {
             "r" => return Ok(Expression::Distance),
@@ -230,17 +271,46 @@ impl Parser {
     }
 }
 
-/// What a function of a formula stands for.
-fn function(name: &str) -> Option<fn(Expression) -> Expression> {
+/// `a < b`, and whether what holds where it is true comes first.
+struct Comparison {
+    a: Expression,
+    b: Expression,
+    then_comes_first: bool,
+}
+
+/// What a function of a formula stands for, by the number of its arguments.
+#[derive(Clone, Copy)]
+enum Called {
+    One(fn(Expression) -> Expression),
+    /// Of the first two, then of that and the next.
+    Several(fn(Expression, Expression) -> Expression),
+    /// Of a comparison and two values.
+    If,
+}
+
+fn function(name: &str) -> Option<Called> {
     fn of(function: Function, argument: Expression) -> Expression {
         Expression::Function(function, Box::new(argument))
     }
-    Some(match name {
+    let of_one: fn(Expression) -> Expression = match name {
+        "if" => return Some(Called::If),
+        "min" => {
+            return Some(Called::Several(|a, b| Expression::choice(a.clone(), b.clone(), a, b)));
+        }
+        "max" => {
+            return Some(Called::Several(|a, b| Expression::choice(a.clone(), b.clone(), b, a)));
+        }
         "exp" => |x| of(Function::Exp, x),
         "log" | "ln" => |x| of(Function::Ln, x),
         "sqrt" => |x| of(Function::Sqrt, x),
         "sin" => |x| of(Function::Sine, x),
         "cos" => |x| of(Function::Cosine, x),
+        "erf" => |x| of(Function::Erf, x),
+        "erfc" => |x| of(Function::Erfc, x),
+        "abs" => |x| {
+            let negative = Expression::Negative(Box::new(x.clone()));
+            Expression::choice(x.clone(), Expression::Number(0.0), negative, x)
+        },
         // 1 - 2 / (exp(2 x) + 1)
         "tanh" => |x| {
             let number = |value| Box::new(Expression::Number(value));
@@ -252,5 +322,6 @@ fn function(name: &str) -> Option<fn(Expression) -> Expression> {
             Expression::Sum(number(1.0), Box::new(quotient))
         },
         _ => return None,
-    })
+    };
+    Some(Called::One(of_one))
 }

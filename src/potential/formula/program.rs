@@ -29,6 +29,10 @@ enum Operation {
     Ln(Place),
     Sine(Place),
     Cosine(Place),
+    Erf(Place),
+    Erfc(Place),
+    /// `c` where `a < b`, else `d`.
+    Select(Place, Place, Place, Place),
 }
 
 /// What gives energy and force at a squared distance.
@@ -107,6 +111,12 @@ impl Program {
                 Operation::Ln(a) => of(a).map(R::ln),
                 Operation::Sine(a) => of(a).map(R::sine),
                 Operation::Cosine(a) => of(a).map(R::cosine),
+                Operation::Erf(a) => of(a).map(R::erf),
+                Operation::Erfc(a) => of(a).map(R::erfc),
+                Operation::Select(a, b, c, d) => {
+                    let (a, b, c, d) = (of(a), of(b), of(c), of(d));
+                    std::array::from_fn(|lane| if a[lane] < b[lane] { c[lane] } else { d[lane] })
+                }
             };
         }
         (value(&results, self.force), value(&results, self.energy))
@@ -141,6 +151,11 @@ impl Program {
                 Operation::Ln(a) => format!("logarithm({})", name(a)),
                 Operation::Sine(a) => format!("sine({})", name(a)),
                 Operation::Cosine(a) => format!("cosine({})", name(a)),
+                Operation::Erf(a) => format!("error_function({})", name(a)),
+                Operation::Erfc(a) => format!("complementary_error_function({})", name(a)),
+                Operation::Select(a, b, c, d) => {
+                    format!("{} < {} ? {} : {}", name(a), name(b), name(c), name(d))
+                }
             };
             let _ = writeln!(text, "        R {} = {call};", name(first + at));
         }
@@ -155,8 +170,12 @@ fn collect_constants(sum: &Sum, all: &mut Vec<Expression>) {
     for term in &sum.terms {
         all.push(term.coefficient.clone());
         for (base, _) in &term.factors {
-            if let Base::Sum(inner) | Base::Function(_, inner) = base {
-                collect_constants(inner, all);
+            match base {
+                Base::Distance => {}
+                Base::Sum(inner) | Base::Function(_, inner) => collect_constants(inner, all),
+                Base::Choice(choice) => {
+                    choice.all().into_iter().for_each(|inner| collect_constants(inner, all));
+                }
             }
         }
     }
@@ -330,7 +349,7 @@ impl Writer {
         for (base, exponent) in &term.factors {
             let factor = match base {
                 Base::Distance => self.power_of_distance(*exponent),
-                Base::Sum(_) | Base::Function(..) => {
+                Base::Sum(_) | Base::Function(..) | Base::Choice(_) => {
                     let value = self.base(base);
                     let power = self.power(value, exponent.abs());
                     if *exponent < 0 { self.operation(Operation::Inverse(power)) } else { power }
@@ -345,6 +364,10 @@ impl Writer {
         match base {
             Base::Distance => self.power_of_distance(1),
             Base::Sum(sum) => self.sum(sum),
+            Base::Choice(choice) => {
+                let [a, b, c, d] = choice.all().map(|sum| self.sum(sum));
+                self.operation(Operation::Select(a, b, c, d))
+            }
             Base::Function(function, argument) => {
                 let argument = self.sum(argument);
                 match function {
@@ -352,6 +375,8 @@ impl Writer {
                     Function::Ln => self.operation(Operation::Ln(argument)),
                     Function::Sine => self.operation(Operation::Sine(argument)),
                     Function::Cosine => self.operation(Operation::Cosine(argument)),
+                    Function::Erf => self.operation(Operation::Erf(argument)),
+                    Function::Erfc => self.operation(Operation::Erfc(argument)),
                     Function::Sqrt => {
                         let inverse = self.operation(Operation::InverseSqrt(argument));
                         self.multiply(argument, inverse)

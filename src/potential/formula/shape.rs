@@ -1,6 +1,7 @@
 //! What a formula looks like between contact and cutoff: its scales, and what is wrong with it.
 use super::Formula;
 use super::expression::Expression;
+use super::seams::Seam;
 use crate::potential::PairParameters;
 use crate::potential::description::{Fault, Scale};
 use crate::potential::evaluator::Evaluator;
@@ -14,15 +15,17 @@ const DISTANCES: usize = 700;
 const DEEP: f64 = 100.0;
 /// Below this share of the cutoff distances are short.
 const SHORT: f64 = 0.2;
+/// Energies below this are roundings.
+const SHALLOWEST: f64 = 1e-12;
 const BISECTIONS: u32 = 60;
 
 /// Energies at distances from the cutoff inwards.
 pub struct Shape {
-    formula: Formula,
-    pair: PairParameters,
+    pub(super) formula: Formula,
+    pub(super) pair: PairParameters,
     at_cutoff: f64,
     /// `r`, `U(r)` less that at the cutoff.
-    at: Vec<(f64, f64)>,
+    pub(super) at: Vec<(f64, f64)>,
 }
 
 impl Shape {
@@ -91,13 +94,15 @@ impl Shape {
             .collect();
         let lowest = (0..outside.len()).min_by(|&a, &b| outside[a].1.total_cmp(&outside[b].1));
         if let Some(lowest) = lowest
-            && outside[lowest].1 < 0.0
+            && outside[lowest].1 < -SHALLOWEST
         {
             let zero = outside[lowest..].iter().find(|(_, energy)| *energy >= 0.0);
             let length = zero.map_or(outside[lowest].0, |(r, _)| *r);
             return Scale { energy: -outside[lowest].1, length };
         }
-        let half = 0.5 * self.pair.cutoff;
+        // Some repulsions end before the cutoff.
+        let beyond = outside.iter().take_while(|(_, energy)| energy.abs() <= SHALLOWEST).last();
+        let half = 0.5 * beyond.map_or(self.pair.cutoff, |(r, _)| *r);
         let energy = self.energy(half).abs();
         Scale { energy: if energy.is_finite() { energy.min(1.0) } else { 1.0 }, length: half }
     }
@@ -141,7 +146,16 @@ impl Shape {
                 format!("is inside the maximum at {maximum:.4}, where the potential turns over");
             return Some(fault(message, "two or three times the distance of the minimum is usual"));
         }
-        self.wrong_force()
+        let seams = self.seams();
+        if let Some(seam) = seams.iter().find(|seam| seam.is_broken()) {
+            let message =
+                format!("the energy jumps by {:.3e} at r = {:.6}", seam.energy_jump, seam.r);
+            return Some(fault(
+                message,
+                "a jump has no force, and energy would not be conserved: let both pieces have the same value where they meet",
+            ));
+        }
+        self.wrong_force(&seams)
     }
 
     /// Whether the energy becomes so large before a distance inside of which it has no value that particles do not come there.
@@ -162,7 +176,7 @@ impl Shape {
     }
 
     /// The derivative against differences of the energy, which have an error of about `h^4 U'''''`.
-    fn wrong_force(&self) -> Option<Fault> {
+    fn wrong_force(&self, seams: &[Seam]) -> Option<Fault> {
         let evaluator = self.formula.evaluator::<f64>(&self.pair);
         let within = self.inner_maximum().unwrap_or(0.0);
         for &(r, energy) in self.at.iter().skip(1).step_by(7) {
@@ -170,6 +184,10 @@ impl Shape {
                 break;
             }
             let h = 1e-3 * r;
+            // Differences over a seam are those of neither piece.
+            if seams.iter().any(|seam| (seam.r - r).abs() < 2.5 * h) {
+                continue;
+            }
             let of = |k: f64| self.energy(r + k * h);
             let (one, two) = (of(1.0) - of(-1.0), of(2.0) - of(-2.0));
             let expected = -(8.0 * one - two) / (12.0 * h);
@@ -191,7 +209,7 @@ impl Shape {
 }
 
 /// Where `is_outside` changes between two distances.
-fn bisect(mut inside: f64, mut outside: f64, is_outside: impl Fn(f64) -> bool) -> f64 {
+pub(super) fn bisect(mut inside: f64, mut outside: f64, is_outside: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..BISECTIONS {
         let middle = 0.5 * (inside + outside);
         if is_outside(middle) { outside = middle } else { inside = middle }

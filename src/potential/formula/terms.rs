@@ -3,7 +3,8 @@
 //! Sums inside a product stay as they are written: nothing is multiplied out that could lose digits.
 use std::rc::Rc;
 
-use super::expression::{Expression, Function};
+use super::expression::{Choice, Expression, Function};
+use crate::arithmetic::error_function::TWO_OVER_ROOT_PI;
 
 /// What a product has as factors, beside numbers and parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +14,7 @@ pub enum Base {
     /// A sum of several terms.
     Sum(Rc<Sum>),
     Function(Function, Rc<Sum>),
+    Choice(Rc<Choice<Sum>>),
 }
 
 /// `coefficient base^exponent base^exponent ...`: the coefficient depends on parameters alone, each base stands once, and no exponent is
@@ -58,6 +60,16 @@ impl Term {
         }
     }
 
+    fn is_zero(&self, values: &[f64]) -> bool {
+        self.coefficient.value(f64::NAN, values) == 0.0
+            || self.factors.iter().any(|(base, exponent)| match base {
+                Base::Choice(choice) => {
+                    *exponent > 0 && choice.then.is_zero(values) && choice.otherwise.is_zero(values)
+                }
+                _ => false,
+            })
+    }
+
     /// The power of `r` that it is a multiple of.
     pub fn power_of_distance(&self) -> Option<i32> {
         match self.factors[..] {
@@ -93,6 +105,7 @@ impl Sum {
             Expression::Function(function, argument) => {
                 Sum::function(*function, Sum::new(argument))
             }
+            Expression::Choice(choice) => Sum::choice(choice.map(Sum::new)),
             Expression::Number(_) | Expression::Parameter(_) => Sum::default(),
         }
     }
@@ -105,6 +118,13 @@ impl Sum {
                 Sum::of(Term::constant(simple(&constant)))
             }
             _ => Sum::of(Term::of(Base::Function(function, Rc::new(argument)))),
+        }
+    }
+
+    fn choice(choice: Choice<Sum>) -> Sum {
+        match choice.then == choice.otherwise {
+            true => choice.then,
+            false => Sum::of(Term::of(Base::Choice(Rc::new(choice)))),
         }
     }
 
@@ -181,7 +201,27 @@ impl Sum {
         factors.any(|(base, exponent)| match base {
             Base::Distance => exponent % 2 != 0,
             Base::Sum(sum) | Base::Function(_, sum) => sum.has_odd_power_of_distance(),
+            Base::Choice(choice) => {
+                choice.all().into_iter().any(|sum| sum.has_odd_power_of_distance())
+            }
         })
+    }
+
+    /// Whether each of its choices, if there are some, is between zeros, or is multiplied by zero, with these values of the parameters.
+    pub fn has_no_pieces_but_zeros(&self, values: &[f64]) -> bool {
+        self.terms.iter().all(|term| {
+            term.is_zero(values)
+                || term.factors.iter().all(|(base, _)| match base {
+                    Base::Distance => true,
+                    Base::Sum(sum) | Base::Function(_, sum) => sum.has_no_pieces_but_zeros(values),
+                    Base::Choice(_) => false,
+                })
+        })
+    }
+
+    /// Whether all terms are multiples of zero.
+    fn is_zero(&self, values: &[f64]) -> bool {
+        self.terms.iter().all(|term| term.is_zero(values))
     }
 }
 
@@ -199,6 +239,19 @@ impl Base {
             }
             Base::Sum(sum) => return sum.derivative(),
             Base::Function(function, argument) => (*function, argument),
+            Base::Choice(choice) => {
+                return Sum::choice(Choice {
+                    a: choice.a.clone(),
+                    b: choice.b.clone(),
+                    then: choice.then.derivative(),
+                    otherwise: choice.otherwise.derivative(),
+                });
+            }
+        };
+        // 2/sqrt(pi) exp(-x^2)
+        let gauss = || {
+            let square = argument.times(argument).scaled(&Expression::Number(-1.0));
+            Sum::function(Function::Exp, square).scaled(&Expression::Number(TWO_OVER_ROOT_PI))
         };
         let itself = Sum::of(Term::of(self.clone()));
         let outer = match function {
@@ -212,6 +265,8 @@ impl Base {
                 Sum::of(Term::of(Base::Function(Function::Sine, Rc::clone(argument))))
                     .scaled(&Expression::Number(-1.0))
             }
+            Function::Erf => gauss(),
+            Function::Erfc => gauss().scaled(&Expression::Number(-1.0)),
         };
         outer.times(&argument.derivative())
     }
@@ -248,5 +303,6 @@ fn has_parameters(expression: &Expression) -> bool {
         | Expression::Product(a, b)
         | Expression::Quotient(a, b)
         | Expression::Power(a, b) => has_parameters(a) || has_parameters(b),
+        Expression::Choice(choice) => choice.all().into_iter().any(has_parameters),
     }
 }

@@ -63,7 +63,7 @@ impl Formula {
 #[test]
 fn forces_are_derivatives_of_the_energies() {
     type Case = (&'static str, &'static [(&'static str, f64)], fn(f64) -> f64);
-    let cases: [Case; 12] = [
+    let cases: [Case; 17] = [
         ("r^3", &[], |r| 3.0 * r * r),
         ("1 - (r - 2)**2", &[], |r| -2.0 * (r - 2.0)),
         ("A*exp(-r/rho) - C/r^6", &[("A", 3.0), ("rho", 0.4), ("C", 0.1)], |r| {
@@ -88,6 +88,26 @@ fn forces_are_derivatives_of_the_energies() {
             let slopes = (-2.0 * r / 0.49 * a, -2.0 * (1.0 + r).powi(-3), -c * c / (r * r));
             slopes.0 * b * c + a * slopes.1 * c + a * b * slopes.2
         }),
+        ("q*erfc(alpha*r)/r", &[("q", 2.0), ("alpha", 0.8)], |r| {
+            let gauss = 1.6 / std::f64::consts::PI.sqrt() * (-0.64 * r * r).exp();
+            let erfc = crate::arithmetic::error_function::erfc_f64(0.8 * r);
+            -2.0 * (gauss / r + erfc / (r * r))
+        }),
+        ("erf(r - 1.5) + erf(0)", &[], |r| {
+            2.0 / std::f64::consts::PI.sqrt() * (-(r - 1.5).powi(2)).exp()
+        }),
+        ("min(r^2, 3*r, 8) + max(1/r, 0.49)", &[], |r| {
+            // r^2 < 3 r up to 3, and r^2 < 8 up to 2.83; 1/r > 0.49 up to 2.04.
+            let of_minimum = if r * r < 8.0 { 2.0 * r } else { 0.0 };
+            of_minimum - if r < 1.0 / 0.49 { r.powi(-2) } else { 0.0 }
+        }),
+        ("if(r < b, (r - b)^2, if(r >= 3.01, 2*(r - 3.01), 0))^2/r", &[("b", 2.03)], |r| {
+            let x = if r < 2.03 { r - 2.03 } else { 0.0 };
+            let y = if r > 3.01 { 2.0 * (r - 3.01) } else { 0.0 };
+            let (value, slope) = (x * x + y, 2.0 * x + if r > 3.01 { 2.0 } else { 0.0 });
+            2.0 * value * slope / r - value * value / (r * r)
+        }),
+        ("abs(r - 2.02) + if(2 > 3, r, 1)", &[], |r| if r < 2.02 { -1.0 } else { 1.0 }),
         ("-2^2 + 3*-r", &[], |_| -3.0),
         ("(r + r)*(r - r) + r/r + 2*r - r^1", &[], |_| 1.0),
     ];
@@ -120,7 +140,8 @@ fn forces_are_derivatives_of_the_energies() {
 
 #[test]
 fn several_lanes_have_the_bits_of_one() {
-    let own = formula("a*cos(k*r)/r^3 + exp(-r) + sqrt(r) - log(r)");
+    let own =
+        formula("a*cos(k*r)/r^3 + exp(-r) + sqrt(r) - log(r) + erfc(r)/r + min(r, 1.5)*erf(r)");
     let pair = pair(own, 3.0, &[("a", 1.3), ("k", 7.0)]);
     let evaluator = own.evaluator::<f32>(&pair);
     let r2: [f32; 16] = std::array::from_fn(|lane| 0.7 + 0.4 * lane as f32);
@@ -142,8 +163,15 @@ fn what_is_not_a_formula_is_named_with_its_place() {
         ("", 0, "too early"),
         ("1/r)", 3, "parenthesis too much"),
         ("2 r", 2, "'r' cannot stand here"),
-        ("erfc(r)", 0, "no function \"erfc\""),
+        ("gamma(r)", 0, "no function \"gamma\""),
         ("1/r + sin", 9, "argument of sin"),
+        ("1/r + sin(r, 2)", 10, "sin takes one argument"),
+        ("min(r)", 4, "min takes two arguments or more"),
+        ("if(r < 2, r)", 3, "if takes a comparison and two values"),
+        ("if(r, 1, 2)", 4, "a comparison is missing"),
+        ("if(r == 1, 1, 2)", 5, "a comparison is missing"),
+        ("if(1 < r < 2, 1, 2)", 9, "not closed"),
+        ("1/r, 2", 3, "',' cannot stand here"),
         ("cutoff - r", 0, "\"cutoff\" cannot be the name"),
         ("1.2.3*r", 0, "\"1.2.3\" is not a number"),
         ("epsilon*sigma", 0, "does not depend on r"),
@@ -215,4 +243,64 @@ fn a_plan_has_the_text() {
     let error =
         serde_json::from_str::<PairPotential>(r#"{"kind":"formula","energy":"a*"}"#).unwrap_err();
     assert!(error.to_string().contains("at character 3"), "{error}");
+}
+
+/// WCA as two pieces, of which the seam is at the minimum.
+#[test]
+fn seams_may_not_jump() {
+    let wca = "if(r < rc, 4*((1/r)^12 - (1/r)^6) + 1, 0)";
+    let of = |text: &str, rc: f64| {
+        let own = formula(text);
+        let pair = pair(own, 2.5, &[("rc", rc)]);
+        (own.fault(&pair).map(|fault| fault.message), own.force_jumps(&pair))
+    };
+    let minimum = 2f64.powf(1.0 / 6.0);
+    assert_eq!(of(wca, minimum), (None, Vec::new()));
+    let own = formula(wca);
+    let scale = own.scale(&pair(own, 2.5, &[("rc", minimum)]));
+    assert!(scale.energy == 1.0 && (0.56..0.57).contains(&scale.length), "{scale:?}");
+    // Seven digits of the minimum are enough; of five a force is left, U'' = 57.1 times the difference of 3.8e-5.
+    assert_eq!(of(wca, 1.122462), (None, Vec::new()));
+    let (fault, jumps) = of(wca, 1.1225);
+    assert!(fault.is_none() && (jumps[0].1 - 57.1 * 3.795e-5).abs() < 1e-5, "{fault:?} {jumps:?}");
+    // 4 (1.2^-12 - 1.2^-6) + 1 = 0.109040..., and it falls to zero there.
+    let (fault, _) = of(wca, 1.2);
+    assert_eq!(fault.as_deref(), Some("the energy jumps by -1.090e-1 at r = 1.200000"));
+    // The force falls from 3 / rc to zero.
+    let (fault, jumps) = of("max(0, 3*(1 - r/rc))", 1.7);
+    assert_eq!((fault, jumps.len()), (None, 1));
+    let (r, jump) = jumps[0];
+    assert!((r - 1.7).abs() < 1e-9 && (jump + 3.0 / 1.7).abs() < 1e-6, "{r} {jump}");
+    // A seam inside the other piece is none.
+    assert_eq!(of("if(r < rc, 1/r, if(r < 1, 7, 1/rc - (r - rc)/rc^2))", 1.5), (None, Vec::new()));
+}
+
+#[test]
+fn a_piece_is_not_taken_for_zero() {
+    let is_zero = |text: &str, values: &[(&str, f64)]| {
+        let own = formula(text);
+        own.is_zero(&pair(own, 3.0, values))
+    };
+    let soft = "epsilon*if(r < 0.4, (1 - r/0.4)^2, 0)";
+    assert!(!is_zero(soft, &[("epsilon", 1.0)]));
+    assert!(is_zero(soft, &[("epsilon", 0.0)]));
+    assert!(is_zero("if(r < 0.4, a*r, 0) + a*exp(-r)", &[("a", 0.0)]));
+    assert!(!is_zero("1/max(r, 0.2) - 1/max(r, 0.1)", &[]));
+}
+
+#[test]
+fn harmonic_spheres_of_two_pieces_are_the_built_in_ones() {
+    let own = formula("if(r < sigma, 0.5*epsilon*(1 - r/sigma)^2, 0)");
+    let of_formula = pair(own, 1.3, &[("epsilon", 0.7), ("sigma", 1.1)]);
+    let built_in = PairParameters::of_form(PairPotential::HarmonicSpheres, 1.1, &[0.7, 1.1]);
+    let sharp = Truncation::Sharp;
+    for k in 0..110 {
+        let r = 0.05 + 0.0107 * f64::from(k);
+        let found = evaluate_exactly(own.into(), &sharp, &of_formula, r);
+        let expected = evaluate_exactly(PairPotential::HarmonicSpheres, &sharp, &built_in, r);
+        // The slope at contact is 0.7 / 1.1, and the force is over r.
+        assert!((found.0 - expected.0).abs() < 1e-15 / r, "{r}: {found:?} {expected:?}");
+        assert!((found.1 - expected.1).abs() < 1e-15, "{r}: {found:?} {expected:?}");
+    }
+    assert!(own.fault(&of_formula).is_none() && own.force_jumps(&of_formula).is_empty());
 }
