@@ -488,7 +488,11 @@ impl StagePlan {
 
     /// The classes by diameter of its observables: all that have classes have the same.
     pub fn diameter_classes(&self) -> Option<&DiameterClassesPlan> {
-        self.correlations.iter().find_map(|plan| plan.diameter_classes.as_ref())
+        let of_correlations =
+            self.correlations.iter().find_map(|plan| plan.diameter_classes.as_ref());
+        let of_structure =
+            self.observe.structure.as_ref().and_then(|plan| plan.diameter_classes.as_ref());
+        of_correlations.or(of_structure)
     }
 
     /// The box at its end, if it has begun in another one.
@@ -559,6 +563,9 @@ pub struct StructurePlan {
     pub maximum_wavenumber: f64,
     /// Largest number of wave vectors in a shell.
     pub vectors_per_shell: usize,
+    /// In place of the species: classes of particles by diameter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diameter_classes: Option<DiameterClassesPlan>,
 }
 
 /// One blocking scheme (Colberg & Hoefling 2011, section 2.5) and what is correlated in it.

@@ -69,7 +69,7 @@ def correlate(
     correlation: keys of `[[stage.correlation]]`, such as `wavenumbers=[7.25]`, `observables=[...]`; `every` counts steps, and is the
     interval of the frames if not given; without an interval it has no meaning. Without `observables`: displacements, the velocity
     autocorrelation where there are velocities, F_s where there are wave numbers. structure, bond_order, local_order: keys of
-    `[stage.observe]`, as dictionaries. `diameter_classes=3` needs diameters, which do not change.
+    `[stage.observe]`, as dictionaries. `diameter_classes=3`, there or in structure, needs diameters, which do not change.
     `origins=[0.0, 10.0]`: from these times behind the first frame, each at a frame, in `stage.aging`.
 
     output: directory for the results file, which is kept; else it is removed at the end of the process. What had to be assumed goes to
@@ -85,7 +85,8 @@ def correlate(
     [0.  0.5 1.  1.5] [0.   0.01 0.04 0.09]
     """
     arrays = {"species": species, "masses": masses, "velocities": velocities, "diameters": diameters}
-    sized = diameters is not None or local_order is not None or "diameter_classes" in correlation
+    classes = "diameter_classes" in correlation or "diameter_classes" in (structure or {})
+    sized = diameters is not None or local_order is not None or classes
     with tempfile.TemporaryDirectory(prefix="supercool-") as folder:
         if isinstance(trajectory, Trajectory):
             path, system = trajectory.path, trajectory.system
@@ -100,7 +101,7 @@ def correlate(
         if box is not None or times is not None or any(given is not None for given in (arrays or {}).values()):
             raise ValueError("box, times, species, masses, velocities, diameters: files have their own")
         of = json.loads(_native.trajectory(os.fspath(path), system))
-        if "diameter_classes" in correlation and of["diameters"] is None:
+        if classes and of["diameters"] is None:
             raise ValueError("diameter_classes: the trajectory has no diameters; arrays of positions take diameters=")
         observe = {"structure": structure, "bond_order": bond_order, "local_order": local_order}
         text = _text(of, _timestep(of, timestep), correlation, observe, sized)

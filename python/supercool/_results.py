@@ -90,9 +90,10 @@ class Stage:
 
     @property
     def classes(self) -> dict[str, DiameterClass]:
-        """Classes of diameter that `dynamics` and `aging` are averaged over, by their names in them; none where the averages are over species."""
+        """Classes of diameter that `dynamics`, `aging` and `structure` are averaged over, by their names in them; none where the averages are over
+        species."""
         with _file.reading(self.path) as file:
-            roots = [file.get(root, {}) for root in ("aging", "dynamics")]
+            roots = [file.get(root, {}) for root in ("structure", "aging", "dynamics")]
             groups = {name: dict(group.attrs) for root in roots for name, group in root.items()}
         classes = {name: of for name, of in groups.items() if "mean_diameter" in of}
         return {name: DiameterClass._of(of) for name, of in classes.items()}

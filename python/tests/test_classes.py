@@ -31,6 +31,23 @@ def test_correlations_by_classes_of_diameter():
     assert without.classes == {}
 
 
+def test_structure_by_classes_of_diameter():
+    structure = {"every": 1, "maximum_distance": 2.0, "bin_width": 0.5, "maximum_wavenumber": 3.0, "diameter_classes": 3}
+    options = {"timestep": 1.0, "unwrapped": True, "observables": ["mean-square-displacement"], "structure": structure}
+    stage = supercool.correlate(moving(), BOX, diameters=DIAMETERS, **options)
+    assert [of.particles for of in stage.classes.values()] == [72, 72, 72]
+    assert len(stage.structure) == 14 and "class1-class3/structure_factor" in stage.structure
+    pairs = [(a, b) for a in (1, 2, 3) for b in range(a, 4)]
+    of = {(a, b): stage.structure[f"class{a}-class{b}/structure_factor"].value for a, b in pairs}
+    total = sum(s if a == b else 2 * s for (a, b), s in of.items())
+    np.testing.assert_allclose(stage.structure["all-particles/structure_factor"].value, total, atol=1e-12)
+    # No neighbors within half a lattice constant, and six at about one.
+    g = stage.structure["all-particles/pair_distribution"].value
+    assert g[0] == 0.0 and g[1] + g[2] > 0.0
+    with pytest.raises(ValueError, match="diameter_classes: the trajectory has no diameters"):
+        supercool.correlate(moving(), BOX, **options)
+
+
 def test_local_order_of_a_lattice():
     stage = supercool.correlate(
         moving(), BOX, timestep=1.0, unwrapped=True, diameters=DIAMETERS, local_order={"every": 7, "radius": 1.2}

@@ -38,6 +38,8 @@ pub const POINTS_PER_DECADE: f64 = 9.0;
 pub const CORRELATION_VECTORS_PER_SHELL: usize = 24;
 /// Of a correlation.
 pub const MOST_DIAMETER_CLASSES: usize = 64;
+/// The same of the structure, which has a function for each pair of them.
+pub const MOST_DIAMETER_CLASSES_OF_STRUCTURE: usize = 16;
 pub const OVERLAP_LENGTH: f64 = 0.3;
 pub const VAN_HOVE_MAXIMUM_DISTANCE: f64 = 4.0;
 pub const VAN_HOVE_BIN_WIDTH: f64 = 0.05;

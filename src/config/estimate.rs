@@ -243,16 +243,18 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
             files.push((name, frames as f64 * count * BYTES_PER_GSD_FRAME));
         }
     }
-    let species = plan.system.species.len() as f64;
     if let Some(structure) = &stage.observe.structure {
         let bins = structure.maximum_distance / structure.bin_width;
+        let classes = structure.diameter_classes.as_ref().map(DiameterClassesPlan::count);
         let name = format!(
-            "structure every {} steps: g(r) to {:.4} in bins of {}, S(q) to {}",
+            "structure every {} steps: g(r) to {:.4} in bins of {}, S(q) to {}{}",
             structure.every,
             structure.maximum_distance,
             structure.bin_width,
-            structure.maximum_wavenumber
+            structure.maximum_wavenumber,
+            classes.map_or_else(String::new, |count| format!(", of {count} classes of diameter"))
         );
+        let species = classes.unwrap_or(plan.system.species.len()) as f64;
         files.push((name, 16.0 * bins * species * species));
     }
     if let Some(order) = &stage.observe.bond_order {

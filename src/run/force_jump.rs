@@ -61,7 +61,7 @@ pub fn in_pieces(plan: &Plan) -> Option<String> {
     let unit = if potential.diameters.is_some() { " sigma_ij" } else { "" };
     (!jumps.is_empty()).then(|| {
         format!(
-            "potential: the force jumps {}{unit}: energy drifts more there, minima may rest on it with a force of that size, and the              configurational temperature lacks that part of the Laplacian; pieces with the same slope where they meet do not jump",
+            "potential: the force jumps {}{unit}: energy drifts more there, minima may rest on it with a force of that size, and the configurational temperature lacks that part of the Laplacian; pieces with the same slope where they meet do not jump",
             jumps.join(", ")
         )
     })

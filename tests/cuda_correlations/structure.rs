@@ -28,6 +28,7 @@ impl Plans {
                 bin_width: 0.125,
                 maximum_wavenumber: 9.0,
                 vectors_per_shell: 20,
+                diameter_classes: None,
             },
             order: BondOrderPlan { every: every[1], radius: 1.4 },
         }

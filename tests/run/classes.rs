@@ -1,4 +1,4 @@
-//! Correlations by classes of diameter.
+//! Correlations and structure by classes of diameter.
 use std::time::Duration;
 
 use supercool::output::checkpoints_in;
@@ -54,8 +54,19 @@ const POWER_LAW: &str =
 const OBSERVABLES: &str = r#"wavenumbers = [7.0]
 observables = ["mean-square-displacement", "self-intermediate-scattering-function", "self-overlap-susceptibility"]"#;
 
+fn with_structure(toml: &str, classes: &str) -> String {
+    let structure = format!(
+        "structure = {{ every = 40, bin_width = 0.1, maximum_wavenumber = 6.0, diameter_classes = {classes} }}"
+    );
+    toml.replace(
+        "observe = { trajectory = 4 }",
+        &format!("observe = {{ trajectory = 4, {structure} }}"),
+    )
+}
+
 fn of_power_law(classes: &str, end: &str) -> String {
-    toml(POWER_LAW, &format!("diameter_classes = {classes}\n{OBSERVABLES}"), end)
+    let toml = toml(POWER_LAW, &format!("diameter_classes = {classes}\n{OBSERVABLES}"), end);
+    with_structure(&toml, classes)
 }
 
 /// Attribute of a class in the results file.
@@ -105,6 +116,44 @@ fn files_say_which_particles_a_class_has() {
     assert!(last("class1") > last("class3"));
 }
 
+/// Without correlations, the structure says what the classes are.
+#[test]
+fn the_structure_alone_has_classes() {
+    let correlation = "observables = [\"mean-square-displacement\"]";
+    let job = Job::new(&with_structure(&toml(POWER_LAW, correlation, ""), "[0.9, 1.2]"));
+    job.succeeds(&["run", "job.toml"]);
+    let file = job.results("nve");
+    let classes = file.classes();
+    let particles: u64 = classes.iter().map(|class| class.particles).sum();
+    assert_eq!((classes.len(), particles), (3, 200));
+    let functions = file.structure().unwrap();
+    let mut groups: Vec<&str> = functions.iter().map(|of| &of.group[..]).collect();
+    groups.dedup();
+    let pairs = ["all-particles", "class1-class1", "class1-class2", "class1-class3"];
+    assert_eq!(groups[..4], pairs);
+    assert_eq!((groups.len(), functions.len()), (7, 14));
+    // Small particles come closer to each other than large ones.
+    let contact = |group: &str| {
+        let g = functions.iter().find(|of| of.group == group && of.name == "pair_distribution");
+        let g = g.unwrap();
+        g.x[g.curves[0].value.iter().position(|&g| g > 0.0).unwrap()]
+    };
+    assert!(contact("class1-class1") < contact("class2-class2"));
+    assert!(contact("class2-class2") < contact("class3-class3"));
+    let text = job.succeeds(&["info", "out/nve.h5"]).stdout;
+    assert!(text.contains(&format!("{} {}", classes[0].label, classes[0].particles)), "{text}");
+    job.succeeds(&[
+        "plot",
+        "out/nve.h5",
+        "--quantities",
+        "pair-distribution",
+        "--output",
+        "figure.svg",
+    ]);
+    let figure = std::fs::read_to_string(job.path("figure.svg")).unwrap();
+    assert!(figure.contains("class1-class2"), "no class1-class2 in the legend");
+}
+
 #[test]
 fn a_run_that_was_killed_goes_on_with_the_same_classes() {
     let toml = of_power_law("[0.9, 1.2]", "[checkpoint]\nminutes = 0.001\n");
@@ -135,7 +184,8 @@ fn a_stored_trajectory_gives_the_classes_of_the_run() {
         (numbers(&job.path("out/nve.h5")), numbers(&job.path("other/nve.h5")));
     let mut compared = 0;
     for (name, (_, bits)) in &run_has {
-        if name.starts_with("/dynamics/class") && name.ends_with("/value") {
+        let is_of_classes = name.starts_with("/dynamics/class") || name.starts_with("/structure/");
+        if is_of_classes && name.ends_with("/value") {
             let values = bits.iter().zip(&replay_has[name].1);
             for (a, b) in values.map(|(&a, &b)| (f64::from_bits(a), f64::from_bits(b))) {
                 let near = (a - b).abs() < 1e-9 * a.abs().max(1.0);
@@ -144,7 +194,8 @@ fn a_stored_trajectory_gives_the_classes_of_the_run() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 9);
+    // Three functions of three classes; two of six pairs and of all particles.
+    assert_eq!(compared, 9 + 14);
     // Of a file without diameters.
     let frame = |step: u64| {
         let at = |i: u64| {

@@ -1,8 +1,8 @@
-//! Classes of particles by diameter, over which time correlations are averaged.
+//! Classes of particles by diameter, over which time correlations and structure are averaged.
 use super::{ResultsFile, group_at};
 use crate::hdf5_file::{group, members};
 
-/// A class, which stands for a species in `/dynamics` and `/aging`.
+/// A class, which stands for a species in `/dynamics`, `/aging` and `/structure`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiameterClass {
     /// Of its functions: `class1`, ...
@@ -16,8 +16,9 @@ pub struct DiameterClass {
 impl ResultsFile {
     /// Those that averages are over, in the order of their diameters; none where they are over species.
     pub fn classes(&self) -> Vec<DiameterClass> {
-        let of_dynamics = self.classes_below("dynamics");
-        if of_dynamics.is_empty() { self.classes_below("aging") } else { of_dynamics }
+        let roots = ["dynamics", "aging", "structure"].into_iter();
+        let found = roots.map(|root| self.classes_below(root)).find(|classes| !classes.is_empty());
+        found.unwrap_or_default()
     }
 
     fn classes_below(&self, root: &str) -> Vec<DiameterClass> {

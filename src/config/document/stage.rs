@@ -371,6 +371,9 @@ pub struct Structure {
     /// Largest number of wave vectors of a shell.
     #[schemars(extend("minimum" = 1, "default" = defaults::STRUCTURE_VECTORS_PER_SHELL))]
     pub vectors_per_shell: Option<Written<Integer>>,
+    /// In place of the species: classes of particles by diameter, as those of `[[stage.correlation]]` and the same in a stage, up to 16:
+    /// g_ab(r) and S_ab(q) of every pair of classes, and of all particles.
+    pub diameter_classes: Option<Written<CountOrBounds>>,
 }
 
 /// Bins of the van Hove functions.

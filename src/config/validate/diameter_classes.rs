@@ -1,20 +1,55 @@
-//! `diameter_classes` of a correlation.
+//! `diameter_classes` of correlations and the structure.
 use super::checker::Checker;
 use super::stage_checks::StageChecks;
 use crate::config::defaults;
 use crate::config::document::{
-    Correlation, CountOrBounds, Document, Integer, Number, Table, Written,
+    Correlation, CountOrBounds, Document, Integer, Number, Structure, Table, Written,
 };
 use crate::observable::diameter_classes::DiameterClasses;
-use crate::plan::{CorrelationPlan, DiameterClassesPlan, DiameterDistribution, Plan};
+use crate::plan::{
+    CorrelationPlan, DiameterClassesPlan, DiameterDistribution, Plan, StructurePlan,
+};
 
-/// `Some(None)`: averages are over species.
+/// Of a correlation. `Some(None)`: averages are over species.
 pub fn check(
     document: &Table<Correlation>,
     stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<Option<DiameterClassesPlan>> {
     let Some(typed) = &document.diameter_classes else { return Some(None) };
+    let classes = classes(typed, stage_checks, checker)?;
+    if let Some(of_species) = &document.species {
+        let message =
+            "does not go with diameter_classes, whose averages are over classes and all particles";
+        checker.reject(&of_species.span, message, "leave it out");
+        return None;
+    }
+    Some(Some(classes))
+}
+
+/// Of the structure.
+pub fn check_structure(
+    document: &Table<Structure>,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<Option<DiameterClassesPlan>> {
+    let Some(typed) = &document.diameter_classes else { return Some(None) };
+    let classes = classes(typed, stage_checks, checker)?;
+    let most = defaults::MOST_DIAMETER_CLASSES_OF_STRUCTURE;
+    if classes.count() > most {
+        let (count, pairs) = (classes.count(), classes.count() * (classes.count() + 1) / 2);
+        let message = format!("{count} classes have {pairs} pairs, with functions for each");
+        checker.reject(&typed.span, message, format!("at most {most} classes"));
+        return None;
+    }
+    Some(Some(classes))
+}
+
+fn classes(
+    typed: &Written<CountOrBounds>,
+    stage_checks: &StageChecks<'_>,
+    checker: &mut Checker<'_>,
+) -> Option<DiameterClassesPlan> {
     let species = stage_checks.species?;
     if species.len() > 1 {
         let message =
@@ -38,18 +73,11 @@ pub fn check(
         checker.reject(&typed.span, message, help);
         return None;
     }
-    if let Some(of_species) = &document.species {
-        let message =
-            "does not go with diameter_classes, whose averages are over classes and all particles";
-        checker.reject(&of_species.span, message, "leave it out");
-        return None;
-    }
     let particles: usize = species.iter().map(|species| species.count).sum();
     match &typed.value {
         CountOrBounds::Count(count) => number(typed, *count, particles, checker),
         CountOrBounds::Bounds(typed_bounds) => bounds(typed, typed_bounds, checker),
     }
-    .map(Some)
 }
 
 fn number(
@@ -91,10 +119,11 @@ fn bounds(
     Some(DiameterClassesPlan::Bounds(values))
 }
 
-/// The classes of a stage are the same in all its correlations that have some: its file has one place for each.
+/// The classes of a stage are the same in all its correlations, and in its structure, that have some: its file has one place for each.
 pub fn check_alike(
     document: &[Table<Correlation>],
     plans: &[Option<CorrelationPlan>],
+    (structure, structure_plan): (Option<&Table<Structure>>, Option<&StructurePlan>),
     checker: &mut Checker<'_>,
 ) {
     let mut first = None;
@@ -111,6 +140,14 @@ pub fn check_alike(
             Some(_) => {}
         }
     }
+    if let (Some(typed), Some(plan), Some((earlier, classes))) =
+        (structure.and_then(|of| of.diameter_classes.as_ref()), structure_plan, first)
+        && *classes != plan.diameter_classes
+    {
+        let message = format!("correlation[{}] of this stage has other classes", earlier + 1);
+        let help = "give both the same classes: the results file has one place for each";
+        checker.reject(&typed.span, message, help);
+    }
 }
 
 /// That classes between bounds have particles, as many in each system. Diameters in files are looked at when the run begins.
@@ -121,11 +158,16 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
     }
     for (number, stage) in document.stage.iter().enumerate() {
         checker.in_stage(number, &stage.name.value);
-        for (table, correlation) in stage.correlation.iter().zip(&plan.stages[number].correlations)
-        {
-            let (Some(typed), Some(classes @ DiameterClassesPlan::Bounds(_))) =
-                (&table.diameter_classes, &correlation.diameter_classes)
-            else {
+        let of_plan = &plan.stages[number];
+        let of_correlations = stage.correlation.iter().zip(&of_plan.correlations);
+        let of_correlations =
+            of_correlations.map(|(table, plan)| (&table.diameter_classes, &plan.diameter_classes));
+        let structure = stage.observe.as_ref().and_then(|observe| observe.structure.as_ref());
+        let of_structure = structure.zip(of_plan.observe.structure.as_ref());
+        let of_structure =
+            of_structure.map(|(table, plan)| (&table.diameter_classes, &plan.diameter_classes));
+        for both in of_correlations.chain(of_structure) {
+            let (Some(typed), Some(classes @ DiameterClassesPlan::Bounds(_))) = both else {
                 continue;
             };
             let draw = |system| {

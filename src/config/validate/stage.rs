@@ -159,7 +159,14 @@ fn check(
         .collect();
     correlation::check_disjoint(&stage.correlation, &correlations, checker);
     correlation::refuse_velocities(stage, checker);
-    diameter_classes::check_alike(&stage.correlation, &correlations, checker);
+    let structure = stage.observe.as_ref().and_then(|typed| typed.structure.as_ref());
+    let of_structure = observe.as_ref().and_then(|plan| plan.structure.as_ref());
+    diameter_classes::check_alike(
+        &stage.correlation,
+        &correlations,
+        (structure, of_structure),
+        checker,
+    );
     let propensity = match &stage.propensity {
         Some(document) => propensity::check(document, &stage_checks, checker).map(Some),
         None => Some(None),

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 
 use super::checker::Checker;
 use super::stage_checks::{StageChecks, interval, rounded_down};
-use super::{correlation, neighbors};
+use super::{correlation, diameter_classes, neighbors};
 use crate::config::defaults;
 use crate::config::document::{BondOrder, LocalOrder, Structure, Table};
 use crate::plan::{BondOrderPlan, LocalOrderPlan, StructurePlan};
@@ -14,6 +14,7 @@ pub fn structure(
     checker: &mut Checker<'_>,
 ) -> Option<StructurePlan> {
     check_pair_names(document, stage_checks, checker);
+    let diameter_classes = diameter_classes::check_structure(document, stage_checks, checker);
     let span = &document.span;
     let every = interval(&document.every, stage_checks, checker);
     let width = document.bin_width.as_ref();
@@ -70,6 +71,7 @@ pub fn structure(
         bin_width,
         maximum_wavenumber: maximum_wavenumber?,
         vectors_per_shell: vectors_per_shell? as usize,
+        diameter_classes: diameter_classes?,
     })
 }
 

@@ -5,6 +5,7 @@ use supercool_observables::StructureFunction;
 use super::pair_distribution::PairDistribution;
 use super::structure_factor::StructureFactor;
 use crate::observable::accumulator::BlockAverage;
+use crate::observable::dynamics::Part;
 use crate::observable::dynamics::evaluation::{
     DensityEvaluation, Offloaded, SampledStructure, StructureEvaluation,
 };
@@ -18,11 +19,13 @@ use crate::system::Snapshot;
 
 /// Static structure of one stage: `g_ab(r)` and `S_ab(q)` of every pair of species, averaged over samples.
 ///
-/// Pairs are named by the names of the species one after the other, as in the configuration: `AB`.
+/// Pairs are named by the names of the species one after the other, as in the configuration: `AB`. Of classes of diameter, which then
+/// stand for species, they are named with a hyphen, `class1-class2`, and the functions of all particles, `g(r)` and `S(q)`, come last.
 pub struct Structure {
     plan: StructurePlan,
     order: ParticleOrder,
-    pair_names: Vec<String>,
+    /// Of pairs, and of all particles where they have functions.
+    names: Vec<String>,
     pair_distribution: PairDistribution,
     structure_factor: StructureFactor,
     samples: u64,
@@ -46,13 +49,20 @@ impl Structure {
         if plan.every == 0 {
             return Err(ObservableError::value("structure.every", 0, "at least 1"));
         }
-        let name = |(a, b): (usize, usize)| {
-            format!("{}{}", context.species[a].name, context.species[b].name)
+        let pairs = species_pairs(context.species.len()).into_iter();
+        let names = match plan.diameter_classes {
+            None => pairs
+                .map(|(a, b)| [a, b].map(|of| &context.species[of].name[..]).concat())
+                .collect(),
+            Some(_) => {
+                let pairs = pairs.map(|(a, b)| Part::Pair(a, b));
+                pairs.chain([Part::All]).map(|part| part.name(context)).collect()
+            }
         };
         Ok(Structure {
             plan: plan.clone(),
             order: ParticleOrder::new(context)?,
-            pair_names: species_pairs(context.species.len()).into_iter().map(name).collect(),
+            names,
             pair_distribution: PairDistribution::new(plan, context)?,
             structure_factor: StructureFactor::new(plan, context)?,
             samples: 0,
@@ -107,12 +117,14 @@ impl Structure {
         self.samples += 1;
     }
 
-    /// Series in the order of [`results`](Self::results): by pair, first `g_ab(r)`, then `S_ab(q)`.
+    /// Series in the order of [`results`](Self::results): by pair, and of all particles where they have functions, first `g_ab(r)`, then
+    /// `S_ab(q)`.
     pub fn layouts(&self) -> Vec<SeriesLayout> {
         let shells = self.structure_factor.shells();
         let simulation_box = &self.context.simulation_box;
         let dimension = simulation_box.dimension();
         let of_pair = |pair: &String| {
+            let of_all = pair == Part::ALL_PARTICLES;
             let distances = self.pair_distribution.distances();
             let wavenumbers = shells.iter().map(|shell| shell.wavenumber).collect();
             let distribution = SeriesLayout {
@@ -120,7 +132,7 @@ impl Structure {
                 axes: vec![Axis { name: AxisName::Distance, values: distances }],
                 shells: None,
                 unit: StructureFunction::PairDistribution.descriptor().unit.text(dimension),
-                formula: PairDistribution::FORMULA.into(),
+                formula: PairDistribution::formula(of_all).into(),
                 has_change: false,
                 is_fluctuation: false,
             };
@@ -129,20 +141,20 @@ impl Structure {
                 axes: vec![Axis { name: AxisName::Wavenumber, values: wavenumbers }],
                 shells: Some(Shells::new(shells, simulation_box)),
                 unit: StructureFunction::StructureFactor.descriptor().unit.text(dimension),
-                formula: StructureFactor::FORMULA.into(),
+                formula: StructureFactor::formula(of_all).into(),
                 has_change: false,
                 is_fluctuation: false,
             };
             [distribution, factor]
         };
-        self.pair_names.iter().flat_map(of_pair).collect()
+        self.names.iter().flat_map(of_pair).collect()
     }
 
     /// Averages over the samples so far.
     pub fn results(&self) -> Vec<Series> {
         let mut results = Vec::new();
         let shells = self.structure_factor.shells();
-        for (pair, name) in self.pair_names.iter().enumerate() {
+        for (pair, name) in self.names.iter().enumerate() {
             let mut distribution = Series::empty(format!(
                 "{name}/{}",
                 StructureFunction::PairDistribution.group_name()

@@ -23,13 +23,19 @@ pub struct PairDistribution {
     counts: Vec<usize>,
     bins: usize,
     bin_width: f64,
-    /// By pair, bin.
+    /// By pair, bin; of classes of diameter all particles come after the pairs.
     pub(super) averages: Vec<Vec<BlockAverage>>,
 }
 
 impl PairDistribution {
-    pub const FORMULA: &str = "V / (N_a N_b) <sum_i^a sum_j^b delta(r - |r_j - r_i|)> / (surface of the sphere \
+    const OF_PAIRS: &str = "V / (N_a N_b) <sum_i^a sum_j^b delta(r - |r_j - r_i|)> / (surface of the sphere \
                                or circle); N_a (N_a - 1) instead of N_a N_b for a = b";
+    const OF_ALL: &str = "V / (N (N - 1)) <sum_i sum_(j != i) delta(r - |r_j - r_i|)> / (surface of the sphere or circle)";
+
+    /// Of pairs of species, or of all particles.
+    pub fn formula(of_all: bool) -> &'static str {
+        if of_all { Self::OF_ALL } else { Self::OF_PAIRS }
+    }
 
     /// # Errors
     /// Unless `0 < bin_width <= maximum_distance <= half the shortest edge`.
@@ -50,12 +56,13 @@ impl PairDistribution {
             return Err(ObservableError::value("structure.bin_width", plan.bin_width, expected));
         }
         let pairs = species_pairs(context.species.len()).len();
+        let of_all = usize::from(plan.diameter_classes.is_some());
         Ok(PairDistribution {
             simulation_box: context.simulation_box,
             counts: context.species.iter().map(|species| species.count).collect(),
             bins: bins as usize,
             bin_width: plan.bin_width,
-            averages: vec![vec![BlockAverage::new(1); bins as usize]; pairs],
+            averages: vec![vec![BlockAverage::new(1); bins as usize]; pairs + of_all],
         })
     }
 
@@ -79,12 +86,22 @@ impl PairDistribution {
     pub(super) fn add(&mut self, found: impl Fn(usize, usize) -> u64) {
         let pairs = species_pairs(self.counts.len());
         for (pair, &(a, b)) in pairs.iter().enumerate() {
-            let number_density = self.pairs_of(a, b) / self.simulation_box.volume();
-            for bin in 0..self.bins {
-                let expected = number_density * self.shell_volume(bin);
-                if expected > 0.0 {
-                    self.averages[pair][bin].push(&[found(pair, bin) as f64 / expected]);
-                }
+            self.add_to(pair, self.pairs_of(a, b), |bin| found(pair, bin));
+        }
+        if self.averages.len() > pairs.len() {
+            let particles = self.counts.iter().sum::<usize>() as f64;
+            let of_all = |bin| (0..pairs.len()).map(|pair| found(pair, bin)).sum();
+            self.add_to(pairs.len(), particles * (particles - 1.0) / 2.0, of_all);
+        }
+    }
+
+    /// Adds a sample to averages of this many pairs.
+    fn add_to(&mut self, average: usize, pairs: f64, found: impl Fn(usize) -> u64) {
+        let number_density = pairs / self.simulation_box.volume();
+        for bin in 0..self.bins {
+            let expected = number_density * self.shell_volume(bin);
+            if expected > 0.0 {
+                self.averages[average][bin].push(&[found(bin) as f64 / expected]);
             }
         }
     }
@@ -107,7 +124,7 @@ impl PairDistribution {
     /// Number of pairs by pair of species and bin; after the bins of each, those farther apart (of
     /// which only particles in neighboring cells are counted).
     fn histogram(&self, particles: &CellSorted) -> Vec<u64> {
-        let size = self.averages.len() * (self.bins + 1);
+        let size = species_pairs(self.counts.len()).len() * (self.bins + 1);
         let add = |mut sum: Vec<u64>, other: Vec<u64>| {
             sum.iter_mut().zip(other).for_each(|(sum, other)| *sum += other);
             sum
@@ -321,6 +338,7 @@ mod tests {
             bin_width,
             maximum_wavenumber: 5.0,
             vectors_per_shell: 10,
+            diameter_classes: None,
         }
     }
 

@@ -21,13 +21,19 @@ pub struct StructureFactor {
     shells: Vec<WaveVectorShell>,
     /// Vectors of all shells, one of each `q`, `-q`.
     modes: DensityModes,
-    /// By pair, shell.
+    /// By pair, shell; of classes of diameter all particles come after the pairs.
     pub(super) averages: Vec<Vec<BlockAverage>>,
 }
 
 impl StructureFactor {
-    pub const FORMULA: &str = "<rho_a(q) rho_b(-q)> / N with rho_a(q) = sum_i^a exp(i q . r_i) and N all particles, \
+    const OF_PAIRS: &str = "<rho_a(q) rho_b(-q)> / N with rho_a(q) = sum_i^a exp(i q . r_i) and N all particles, \
                                averaged over the wave vectors of a shell";
+    const OF_ALL: &str = "<|rho(q)|^2> / N with rho(q) = sum_i exp(i q . r_i), averaged over the wave vectors of a shell";
+
+    /// Of pairs of species, or of all particles.
+    pub fn formula(of_all: bool) -> &'static str {
+        if of_all { Self::OF_ALL } else { Self::OF_PAIRS }
+    }
 
     /// # Errors
     /// For a largest wave number that is smaller than the smallest of the box, or far too large.
@@ -45,9 +51,10 @@ impl StructureFactor {
         let shells = wavevectors::shells(simulation_box, &wanted, plan.vectors_per_shell)?;
         let vectors = shells.iter().flat_map(|shell| shell.lattice_vectors()).collect();
         let pairs = species_pairs(context.species.len()).len();
+        let of_all = usize::from(plan.diameter_classes.is_some());
         Ok(StructureFactor {
             modes: DensityModes::new(simulation_box, vectors),
-            averages: vec![vec![BlockAverage::new(1); shells.len()]; pairs],
+            averages: vec![vec![BlockAverage::new(1); shells.len()]; pairs + of_all],
             shells,
         })
     }
@@ -68,14 +75,28 @@ impl StructureFactor {
 
     /// Adds a sample of a number of particles with these `rho_a(q)`, by species, vector.
     pub(super) fn add(&mut self, densities: &[Vec<[f64; 2]>], particles: usize) {
-        for (pair, (a, b)) in species_pairs(densities.len()).into_iter().enumerate() {
-            let mut products =
-                densities[a].iter().zip(&densities[b]).map(|(a, b)| a[0] * b[0] + a[1] * b[1]);
-            for (shell, average) in self.shells.iter().zip(&mut self.averages[pair]) {
-                let count = shell.count();
-                let sum: f64 = products.by_ref().take(count as usize).sum();
-                average.push(&[sum / (count as f64 * particles as f64)]);
-            }
+        let pairs = species_pairs(densities.len());
+        for (pair, &(a, b)) in pairs.iter().enumerate() {
+            self.add_to(pair, [&densities[a], &densities[b]], particles);
+        }
+        if self.averages.len() > pairs.len() {
+            let sum = |vector: usize| {
+                densities
+                    .iter()
+                    .fold([0.0; 2], |[re, im], of| [re + of[vector][0], im + of[vector][1]])
+            };
+            let of_all: Vec<[f64; 2]> = (0..densities[0].len()).map(sum).collect();
+            self.add_to(pairs.len(), [&of_all, &of_all], particles);
+        }
+    }
+
+    /// Adds a sample of these `rho_a(q)` and `rho_b(q)`, by vector.
+    fn add_to(&mut self, average: usize, [a, b]: [&[[f64; 2]]; 2], particles: usize) {
+        let mut products = a.iter().zip(b).map(|(a, b)| a[0] * b[0] + a[1] * b[1]);
+        for (shell, average) in self.shells.iter().zip(&mut self.averages[average]) {
+            let count = shell.count();
+            let sum: f64 = products.by_ref().take(count as usize).sum();
+            average.push(&[sum / (count as f64 * particles as f64)]);
         }
     }
 }

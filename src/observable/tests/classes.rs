@@ -5,7 +5,8 @@ use super::super::diameter_classes::DiameterClasses;
 use super::super::host_evaluator::HostEvaluator;
 use super::evaluated::{assert_near, part};
 use super::*;
-use crate::plan::DiameterClassesPlan;
+use crate::observable::dynamics::evaluation::Evaluated;
+use crate::plan::{DiameterClassesPlan, StructurePlan};
 
 const COUNT: usize = 340;
 
@@ -163,4 +164,75 @@ fn resumed_classes_end_with_the_same_bits() {
     // Of the same plan without classes.
     let other = CorrelationPlan { diameter_classes: None, ..plan };
     assert!(Correlations::new(&other, &context).unwrap().restore(&state, &arrays).is_err());
+}
+
+fn structure_in_classes(classes: &DiameterClassesPlan) -> StructurePlan {
+    let plan = structure_plan(3.0, 0.1, 6.0);
+    StructurePlan { diameter_classes: Some(classes.clone()), ..plan }
+}
+
+/// `g(r)` of all particles is that without classes, `S(q)` the sum over ordered pairs.
+#[test]
+fn structure_of_classes_adds_up_to_all_particles() {
+    let number = DiameterClassesPlan::Number(3);
+    for classes in [number, DiameterClassesPlan::Bounds(vec![0.9, 1.45])] {
+        let [context, of_classes] = contexts(&classes, 99);
+        let walk = random_walk(&context, 3, 0.5, 0, 1, 12);
+        let without = structure_plan(3.0, 0.1, 6.0);
+        let mut expected = Structure::new(&without, &context).unwrap();
+        let mut found = Structure::new(&structure_in_classes(&classes), &of_classes).unwrap();
+        for snapshot in &walk {
+            expected.sample(snapshot);
+            found.sample(snapshot);
+        }
+        let (layouts, found, expected) = (found.layouts(), found.results(), expected.results());
+        let paths: Vec<&str> = found.iter().map(|series| &series.path[..]).collect();
+        assert_eq!(paths, layouts.iter().map(|layout| &layout.path[..]).collect::<Vec<_>>());
+        assert_eq!((paths[0], paths.len()), ("class1-class1/pair_distribution", 14));
+        let of_all = find(&found, "all-particles/pair_distribution");
+        let same = Series { path: of_all.path.clone(), ..expected[0].clone() };
+        assert_eq!(bits(std::slice::from_ref(of_all)), bits(&[same]));
+        let of_all = find(&found, "all-particles/structure_factor");
+        for (shell, &s) in of_all.value.iter().enumerate() {
+            let mut sum = 0.0;
+            for (a, b) in [(1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3)] {
+                let of_pair = find(&found, &format!("class{a}-class{b}/structure_factor"));
+                sum += if a == b { 1.0 } else { 2.0 } * of_pair.value[shell];
+            }
+            assert!((s - sum).abs() < 1e-12 * (1.0 + s), "{shell}: {s} {sum}");
+            assert!((s - expected[1].value[shell]).abs() < 1e-12 * (1.0 + s), "{shell}: {s}");
+        }
+    }
+}
+
+/// Of an engine, resumed in the middle; the bits of the host resumed there, too.
+#[test]
+fn resumed_structure_of_classes_is_that_of_an_engine() {
+    let classes = DiameterClassesPlan::Number(2);
+    let [context, of_classes] = contexts(&classes, 99);
+    let walk = random_walk(&context, 3, 0.5, 0, 1, 20);
+    let begin = || Structure::new(&structure_in_classes(&classes), &of_classes).unwrap();
+    let mut whole = begin();
+    walk.iter().for_each(|snapshot| whole.sample(snapshot));
+    let mut first = begin();
+    walk[..9].iter().for_each(|snapshot| first.sample(snapshot));
+    let (state, arrays) = first.save();
+    let (mut here, mut of_engine) = (begin(), begin());
+    here.restore(&state, &arrays).unwrap();
+    of_engine.restore(&state, &arrays).unwrap();
+    let mut engine = HostEvaluator::new(of_engine.hand_over().expect("engines evaluate it"));
+    for snapshot in &walk[9..] {
+        here.sample(snapshot);
+        match engine.sample(snapshot, &of_classes, &macroscopic(snapshot)) {
+            Evaluated::Structure(samples) => {
+                samples.iter().for_each(|sample| of_engine.add_evaluated(sample));
+            }
+            _ => panic!("structure is evaluated as structure"),
+        }
+    }
+    assert_eq!(bits(&here.results()), bits(&whole.results()));
+    assert_near(&of_engine.results(), &whole.results(), "structure");
+    // Of the same plan without classes.
+    let without = structure_plan(3.0, 0.1, 6.0);
+    assert!(Structure::new(&without, &context).unwrap().restore(&state, &arrays).is_err());
 }

@@ -22,6 +22,7 @@ pub fn structure_plan(
         bin_width,
         maximum_wavenumber,
         vectors_per_shell: 30,
+        diameter_classes: None,
     }
 }
 

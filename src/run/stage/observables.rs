@@ -13,7 +13,7 @@ use crate::observable::{
     ObservableError, SampleContext, Series, Structure,
 };
 use crate::output::{Axis, Checkpoint, OutputError, SeriesLayout};
-use crate::plan::{CorrelationPlan, Plan, StagePlan};
+use crate::plan::{CorrelationPlan, DiameterClassesPlan, Plan, StagePlan};
 use crate::run::RunError;
 use crate::run::schedule::Schedule;
 use crate::system::{Snapshot, species_of_particles};
@@ -70,8 +70,8 @@ impl Observables {
         // Engines leave all samples in one order.
         let of_all = classes.map_or_else(|| context.clone(), |classes| classes.order(&context));
         let of_classes = classes.map(|classes| classes.divide(&context));
-        let context_of = |plan: &CorrelationPlan| match &of_classes {
-            Some(of_classes) if plan.diameter_classes.is_some() => of_classes.clone(),
+        let context_of = |wanted: &Option<DiameterClassesPlan>| match &of_classes {
+            Some(of_classes) if wanted.is_some() => of_classes.clone(),
             _ => of_all.clone(),
         };
         let motion = motion_in_tilted_box(plan, stage);
@@ -80,7 +80,7 @@ impl Observables {
             .iter()
             .flat_map(for_engines)
             .map(|plan| {
-                let context = context_of(&plan);
+                let context = context_of(&plan.diameter_classes);
                 let correlations = match frames {
                     Some(frames) if !plan.origins.is_empty() => {
                         Correlations::from_origins(&plan, &context, Some(&frames.steps))
@@ -94,7 +94,7 @@ impl Observables {
             })
             .collect::<Result<_, ObservableError>>()?;
         let structure = match &stage.observe.structure {
-            Some(plan) => Some(Structure::new(plan, &of_all)?),
+            Some(plan) => Some(Structure::new(plan, &context_of(&plan.diameter_classes))?),
             None => None,
         };
         let bond_order = match &stage.observe.bond_order {
