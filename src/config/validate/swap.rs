@@ -108,6 +108,10 @@ fn pairs(
     Some(pairs)
 }
 
+/// Nothing follows the particle that stays at its place: engines know particles by their ids, in samples, files and checkpoints.
+const IDS_JUMP: &str = "follows particles by their ids, and with its species a particle takes over the id of another: ids jump between places";
+const INSTEAD: &str = "leave it to a stage without swap, or give the particles diameters, whose exchange leaves ids at their places";
+
 /// Exchanges make the stress jump between steps, so that its correlations are not those of a liquid. With its species a
 /// particle takes over the place of another, so that nothing can follow it.
 fn refuse_correlations(
@@ -117,8 +121,9 @@ fn refuse_correlations(
 ) -> Option<()> {
     let observables = stage.correlation.iter().flat_map(|correlation| &correlation.observables);
     let mut right = Some(());
-    let mut refuse = |span, message| {
-        checker.reject(span, message, "leave it to a stage without swap");
+    let elsewhere = "leave it to a stage without swap";
+    let mut refuse = |span, message, help| {
+        checker.reject(span, message, help);
         right = None;
     };
     for observable in observables.flat_map(|typed| &typed.value) {
@@ -126,15 +131,14 @@ fn refuse_correlations(
             refuse(
                 &observable.span,
                 "is made of stresses, which jump where particles are exchanged",
+                elsewhere,
             );
         } else if of_species && follows_particles(observable.value) {
-            let message = "follows particles, which change places where species are exchanged";
-            refuse(&observable.span, message);
+            refuse(&observable.span, IDS_JUMP, INSTEAD);
         }
     }
     if let Some(propensity) = stage.propensity.as_ref().filter(|_| of_species) {
-        let message = "follows particles, which change places where species are exchanged";
-        refuse(&propensity.span, message);
+        refuse(&propensity.span, IDS_JUMP, INSTEAD);
     }
     right
 }
