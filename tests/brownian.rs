@@ -26,8 +26,8 @@ fn taken(plan: &Plan, state: ExactState) -> ExactState {
     state.at_timestep(plan.run.flight(), &plan.system.species).unwrap()
 }
 
-/// After `n` steps the displacement along an axis has the variance `T dt (2 n - 1) / (m gamma)`, which is `2 D t` but for half a step at
-/// either end. Of 4,000 particles and three axes its relative error is `sqrt(2 / 12000)`, of which four are allowed.
+/// After `n` steps the displacement along an axis has the variance `T dt (2 n - 1) / (m gamma)`: `2 D t`, less half a step at either end. Of
+/// 4,000 particles and three axes its relative error is `sqrt(2 / 12000)`, of which four are allowed.
 #[test]
 fn free_particles_diffuse_with_the_einstein_relation() {
     let potential = PotentialPlan {

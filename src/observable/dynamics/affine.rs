@@ -86,7 +86,7 @@ impl PeculiarMotion {
         std::iter::once(*step as f64).chain(height.iter().chain(carried).copied()).collect()
     }
 
-    /// Whether what was saved is of so many particles.
+    /// Takes what was saved; whether it is of this number of particles.
     pub fn restore(&mut self, saved: &[f64], particles: usize) -> bool {
         let Some((&step, rest)) = saved.split_first() else {
             self.last = None;
