@@ -36,10 +36,7 @@ impl Flow {
 }
 
 fn rate(file: &ResultsFile) -> Option<f64> {
-    let (plan, name) = (file.plan()?, file.parameter("stage")?);
-    let stage =
-        plan["stages"].as_array()?.iter().find(|stage| stage["name"].as_str() == Some(&name))?;
-    stage["shear"]["rate"].as_f64()
+    file.stage_plan()?["shear"]["rate"].as_f64()
 }
 
 fn of_series(stress: &TimeSeries, rate: f64, strain: f64) -> Flow {

@@ -267,9 +267,7 @@ fn oscillation(file: &ResultsFile) -> Result<String> {
 
 /// Of a stage at no constant temperature there are no means.
 fn ramp(file: &ResultsFile) -> Option<String> {
-    let (plan, name) = (file.plan()?, file.parameter("stage")?);
-    let stages = plan["stages"].as_array()?;
-    let stage = stages.iter().find(|stage| stage["name"].as_str() == Some(&name))?;
+    let stage = file.stage_plan()?;
     let thermostat = &stage["thermostat"]["temperature"];
     let (from, to) = (thermostat["from"].as_f64()?, thermostat["to"].as_f64()?);
     (from != to).then(|| {

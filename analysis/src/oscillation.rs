@@ -56,10 +56,8 @@ impl Oscillation {
 
 /// Amplitude and period.
 fn strain(file: &ResultsFile) -> Option<[f64; 2]> {
-    let (plan, name) = (file.plan()?, file.parameter("stage")?);
-    let stage =
-        plan["stages"].as_array()?.iter().find(|stage| stage["name"].as_str() == Some(&name))?;
-    Some([stage["shear"]["amplitude"].as_f64()?, stage["shear"]["period"].as_f64()?])
+    let shear = &file.stage_plan()?["shear"];
+    Some([shear["amplitude"].as_f64()?, shear["period"].as_f64()?])
 }
 
 fn of_series(stress: &TimeSeries, amplitude: f64, period: f64) -> Oscillation {

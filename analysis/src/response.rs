@@ -94,9 +94,7 @@ fn over_systems(of_systems: &[Measured]) -> ResponseFunctions {
 
 /// Constant temperature and pressure of the file's stage.
 fn conditions(file: &ResultsFile) -> Option<(f64, f64)> {
-    let (plan, name) = (file.plan()?, file.parameter("stage")?);
-    let stage =
-        plan["stages"].as_array()?.iter().find(|stage| stage["name"].as_str() == Some(&name))?;
+    let stage = file.stage_plan()?;
     let constant = |ramp: &serde_json::Value| {
         let (from, to) = (ramp["from"].as_f64()?, ramp["to"].as_f64()?);
         (from == to).then_some(from)

@@ -107,6 +107,14 @@ impl ResultsFile {
         Some(self.plan_of_view(self.whole_plan()?))
     }
 
+    /// The stage of the plan that the file is of.
+    pub fn stage_plan(&self) -> Option<serde_json::Value> {
+        let (mut plan, name) = (self.plan()?, self.parameter("stage")?);
+        let stages = plan["stages"].as_array_mut()?;
+        let number = stages.iter().position(|stage| stage["name"].as_str() == Some(&name))?;
+        Some(stages.swap_remove(number))
+    }
+
     fn whole_plan(&self) -> Option<serde_json::Value> {
         serde_json::from_str(&self.parameter("plan")?).ok()
     }
