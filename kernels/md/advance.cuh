@@ -256,7 +256,9 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     __syncthreads();
     if (launch.rebuild) {
         u32 copy = work.copy, site_copy = work.site_copy;
-        bool full = rebuild(copy, site_copy);
+        // The reference of a checkpoint is taken as it is.
+        u64 step = launch.first_step + launch.from;
+        bool full = launch.restore ? rebuild(copy, site_copy, 0.0f) : rebuild_in_step(copy, site_copy, step);
         Work::change<SINGLE_LANE>([&] {
             work.copy = copy ^ 1;
             work.site_copy = site_copy ^ 1;
@@ -364,7 +366,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             bool has_failed = status != STATUS_DONE && status != STATUS_LISTS_FULL;
             if (has_failed) return finish<ACTING>(thermostat, work, shared, done - 1, turn, tag + 1);
 #if !RELISTING
-            bool full = rebuild(work.copy, work.site_copy);
+            bool full = rebuild_in_step(work.copy, work.site_copy, step);
             Work::change<SINGLE_LANE>([&] {
                 work.copy ^= 1;
                 work.site_copy ^= 1;
@@ -454,7 +456,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             is_staged = true;
             bool full = relist(system.particles[work.copy], staged, work.first_tile, work.last_tile);
 #else
-            bool full = rebuild(work.copy, work.site_copy ^ 1);
+            bool full = rebuild_in_step(work.copy, work.site_copy ^ 1, step + 1);
             Work::change<SINGLE_LANE>([&] { work.copy ^= 1; });
 #if STAGED_COPIES
             is_staged = false;

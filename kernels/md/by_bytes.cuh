@@ -118,10 +118,11 @@ INLINE void add_by_bytes(u32 first, u32 last, double reach2, Search &search) {
     }
 }
 
-// Lists of all particles from the sorted sites. Returns whether a list had no room.
+// Lists of all particles from the sorted reference, which takes the place of the staged sites of this copy. Returns whether a list had no
+// room.
 static __device__ __noinline__ bool build_lists_by_bytes(const Particles &particles, u32 site_copy) {
     const StagedSites sites = staged_sites(site_copy);
-    stage_sites(system.sites[site_copy], sites);
+    stage_sites(system.reference, sites);
     __syncthreads();
     store_place_bytes(sites);
     __syncthreads();

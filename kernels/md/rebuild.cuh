@@ -6,6 +6,7 @@
 #pragma once
 #include "md/by_bytes.cuh"
 #include "md/coarse.cuh"
+#include "md/expected_sites.cuh"
 #include "md/list_writer.cuh"
 #if DOMAIN
 #include "domain/tiles.cuh"
@@ -46,12 +47,13 @@ INLINE u32 bin_of_particle(const Particles &particles, const Site (&site)[SITE_C
     return bin_number(cell_of(site), particles.species[p]);
 }
 
-// Particles of each bin, and the place of each particle among those of its bin; for the particles at the first places.
-INLINE void count_bins(const Particles &particles, const Site *sites, u32 places) {
+// Particles of each bin, and the place of each particle among those of its bin, by their sites some steps ahead; for the particles at the
+// first places.
+INLINE void count_bins(const Particles &particles, const Site *sites, u32 places, float ahead) {
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < places; p += gridDim.x * blockDim.x) {
         if (has_left(p)) continue;
         Site site[SITE_COMPONENTS];
-        load_site(sites, p, site);
+        load_expected_site(particles, sites, p, ahead, site);
         u32 bin = bin_of_particle(particles, site, p);
         system.bin_of[p] = bin;
         system.slot_of[p] = atomicAdd(system.bin_count + bin, 1u);
@@ -87,7 +89,7 @@ INLINE void prefix_sums(u32 *counts, u32 *starts, u32 length, u32 base) {
 }
 
 INLINE void move_particle(const Particles &from, const Particles &to, const Site *sites,
-                          Site *sorted_sites, u32 source, u32 place) {
+                          Site *sorted_sites, u32 source, u32 place, float ahead) {
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
         to.position[axis][place] = from.position[axis][source];
@@ -99,15 +101,17 @@ INLINE void move_particle(const Particles &from, const Particles &to, const Site
     Site site[SITE_COMPONENTS];
     load_site(sites, source, site);
     store_site(sorted_sites, place, site);
+    load_expected_site(from, sites, source, ahead, site);
     store_site(system.reference, place, site);
     if (system.coarse) store_coarse(site, place);
 }
 
-// Copies the particles at the first places, and their sites, into the other copy, sorted by bin and id.
-INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places) {
+// Copies the particles at the first places, and their sites, into the other copy, sorted by bin and id. The lists' reference are the sites
+// some steps ahead.
+INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places, float ahead = 0.0f) {
     const Particles &from = system.particles[copy], &to = system.particles[copy ^ 1];
     const Site *sites = system.sites[site_copy];
-    count_bins(from, sites, places);
+    count_bins(from, sites, places, ahead);
     synchronize(false);
     prefix_sums(system.bin_count, system.bin_start, system.bins, 0);
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -123,7 +127,7 @@ INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places) {
         u32 bin = system.bin_of[source];
         u32 first = system.bin_start[bin], last = system.bin_start[bin + 1], place = first;
         for (u32 other = first; other < last; ++other) place += system.sorted[other] < key ? 1 : 0;
-        move_particle(from, to, sites, system.sites[site_copy ^ 1], source, place);
+        move_particle(from, to, sites, system.sites[site_copy ^ 1], source, place, ahead);
     }
     copy ^= 1;
     site_copy ^= 1;
@@ -340,19 +344,18 @@ INLINE bool build_all_lists(const Particles &particles, const Site *sites) {
     return synchronize(full);
 }
 
-// Sorts and builds the lists; the other copies of particles and sites are valid after. Returns whether a list had no
-// room.
-static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy) {
+// Sorts and builds the lists around the sites some steps ahead; the other copies of particles and sites are valid after. Returns whether
+// a list had no room.
+static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy, float ahead) {
     i64 start = clock64();
     note_lists();
-    sort_particles(copy, site_copy, system.count);
+    sort_particles(copy, site_copy, system.count, ahead);
     i64 sorted = clock64();
     const Particles &particles = system.particles[copy];
-    const Site *sites = system.sites[site_copy];
 #if ALL_CANDIDATES
-    bool full = system.lanes_log2 == 0 ? synchronize(build_lists_by_bytes(particles, site_copy)) : build_all_lists(particles, sites);
+    bool full = system.lanes_log2 == 0 ? synchronize(build_lists_by_bytes(particles, site_copy)) : build_all_lists(particles, system.reference);
 #else
-    bool full = build_all_lists(particles, sites);
+    bool full = build_all_lists(particles, system.reference);
 #endif
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         system.control->rebuilds += 1;
@@ -360,5 +363,12 @@ static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy) {
         system.control->cycles[2] += (u64)(sorted - start);
         system.control->cycles[3] += (u64)(clock64() - sorted);
     }
+    return full;
+}
+
+// The same in a step of a run.
+INLINE bool rebuild_in_step(u32 copy, u32 site_copy, u64 step) {
+    bool full = rebuild(copy, site_copy, steps_ahead(step));
+    if (blockIdx.x == 0 && threadIdx.x == 0 && !full) system.control->lists_made_in = step;
     return full;
 }

@@ -58,20 +58,27 @@ pub fn of_descents(plan: &Plan) -> f64 {
     skin.min(room_in(&plan.system.simulation_box, plan))
 }
 
-/// Of one GPU. Few particles: rebuilding costs much beside a step; many: long lists do. Best values on an H200.
+/// Of one GPU. Few particles: rebuilding costs much beside a step; many: long lists do. Best values on an H200, and for many particles on an
+/// H100; without a flow lists are made around expected sites (`kernels/md/expected_sites.cuh`) and live longer.
 pub fn on_one_gpu(plan: &Plan) -> f64 {
-    let share = match plan.system.particle_count() {
-        0..10_000 => 0.36,
-        10_000..30_000 => 0.32,
-        30_000..150_000 => 0.2,
-        _ => 0.16,
+    let share = match (plan.system.particle_count(), plan.may_tilt()) {
+        (0..10_000, _) => 0.36,
+        (10_000..30_000, _) => 0.32,
+        (30_000..150_000, false) => 0.13,
+        (30_000..150_000, true) => 0.2,
+        (_, false) => 0.11,
+        (_, true) => 0.16,
     };
     of(plan, share, 1.0)
 }
 
 /// Of many systems that share a GPU. Best values on an H100, where there are enough of them to keep it busy.
 pub fn of_many_on_a_gpu(plan: &Plan) -> f64 {
-    let share = if plan.system.particle_count() < 700 { 0.1 } else { 0.13 };
+    let share = match (plan.system.particle_count(), plan.may_tilt()) {
+        (0..700, false) => 0.08,
+        (700.., true) => 0.13,
+        _ => 0.1,
+    };
     of(plan, share, 1.0)
 }
 

@@ -42,7 +42,9 @@ pub struct MemoryLayout {
     pub threads_per_particle: Option<u32>,
     /// Number of list buildings so far.
     pub rebuilds: u64,
-    /// Of the box at the last of them.
+    /// Step of the last of them: what has passed since tells how far ahead the next lists look.
+    pub made_in: u64,
+    /// Tilt of the box at the last of them.
     pub tilt: f64,
 }
 

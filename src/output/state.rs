@@ -20,6 +20,9 @@ struct Header {
     skin: Option<f64>,
     threads_per_particle: Option<u32>,
     rebuilds: u64,
+    /// Step of the last of them; versions that did not need it had none.
+    #[serde(default)]
+    made_in: u64,
     /// Of the box when neighbor lists were made; those of older versions had none.
     #[serde(default)]
     tilt_of_lists: f64,
@@ -44,6 +47,7 @@ pub fn put_state(checkpoint: &mut Checkpoint, state: &ExactState) -> Result<(), 
                 .as_ref()
                 .and_then(|memory| memory.threads_per_particle),
             rebuilds: state.memory.as_ref().map_or(0, |memory| memory.rebuilds),
+            made_in: state.memory.as_ref().map_or(0, |memory| memory.made_in),
             tilt_of_lists: state.memory.as_ref().map_or(0.0, |memory| memory.tilt),
         },
     )?;
@@ -121,9 +125,17 @@ pub fn state_from_checkpoint(
             {
                 return Err(wrong("the threads per particle are no power of two up to 32"));
             }
-            let rebuilds = header.rebuilds;
+            let (rebuilds, made_in) = (header.rebuilds, header.made_in);
             let tilt = header.tilt_of_lists;
-            Some(MemoryLayout { order, reference, skin, threads_per_particle, rebuilds, tilt })
+            Some(MemoryLayout {
+                order,
+                reference,
+                skin,
+                threads_per_particle,
+                rebuilds,
+                made_in,
+                tilt,
+            })
         }
     };
     Ok(ExactState {

@@ -117,6 +117,7 @@ impl<P: Policy> Copied<P> {
                 skin: layout.skin,
                 threads_per_particle: None,
                 rebuilds: layout.rebuilds,
+                made_in: self.step,
                 tilt: layout.tilt,
             }),
         }

@@ -26,6 +26,7 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
             skin: shape.skin,
             threads_per_particle: 1 << shape.lanes_log2,
             rebuilds: self.state.control.rebuilds,
+            lists_made_in: self.state.control.lists_made_in,
             lists_made_at: self.state.control.lists_made_at,
             has_diameters: self.state.diameters().is_some(),
         }

@@ -23,6 +23,8 @@ pub struct RawSnapshot<P> {
     pub skin: f64,
     pub threads_per_particle: u32,
     pub rebuilds: u64,
+    /// Step of the last of them.
+    pub lists_made_in: u64,
     /// Tilt of the box in which the lists were made.
     pub lists_made_at: f64,
     /// Whether particles have diameters.
@@ -149,6 +151,7 @@ impl<P: DevicePolicy> RawSnapshot<P> {
                 skin: self.skin,
                 threads_per_particle: Some(self.threads_per_particle),
                 rebuilds: self.rebuilds,
+                made_in: self.lists_made_in,
                 tilt: self.lists_made_at,
             }),
         }
@@ -278,6 +281,7 @@ mod tests {
                 skin: 0.4,
                 threads_per_particle: Some(4),
                 rebuilds: 9,
+                made_in: 11,
                 tilt: 0.0,
             });
             state
@@ -294,6 +298,7 @@ mod tests {
             skin: 0.4,
             threads_per_particle: 4,
             rebuilds: 9,
+            lists_made_in: 11,
             lists_made_at: 0.0,
             has_diameters: false,
         };

@@ -54,6 +54,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("md/swaps.cuh"),
     header!("md/andersen.cuh"),
     header!("md/coarse.cuh"),
+    header!("md/expected_sites.cuh"),
     header!("md/flow.cuh"),
     header!("md/forces.cuh"),
     header!("md/grid.cuh"),

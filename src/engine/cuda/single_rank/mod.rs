@@ -277,6 +277,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         self.state.load(&Source::of_state(state, &order), sites)?;
         if let Some(memory) = layout {
             self.state.control.lists_made_at = memory.tilt;
+            self.state.control.lists_made_in = memory.made_in;
         }
         self.run(0, true, true, LaunchSamples::NONE)?;
         self.state.control.rebuilds = layout.map_or(1, |memory| memory.rebuilds);
