@@ -236,6 +236,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     constexpr bool HAS_SUMS = ACTING == ACTS_LANGEVIN || ACTING == ACTS_GLOBAL;
     __shared__ SharedThermostat shared;
     __shared__ Work of_warp[SINGLE_LANE ? MOST_WARPS : 1];
+    __shared__ ListAge list_age;
     begin_grid();
     Work of_thread;
     Work &work = SINGLE_LANE ? of_warp[threadIdx.x >> 5] : of_thread;
@@ -248,6 +249,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     if (threadIdx.x == 0) {
         shared.load(thermostat, system.control);
         shared.cycles[0] = shared.cycles[1] = 0;
+        list_age.enter(launch.first_step, launch.from, launch.rebuild && !launch.restore);
 #if TAGGED
         shared.heats = 0;
 #endif
@@ -258,7 +260,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         u32 copy = work.copy, site_copy = work.site_copy;
         // The reference of a checkpoint is taken as it is.
         u64 step = launch.first_step + launch.from;
-        bool full = launch.restore ? rebuild(copy, site_copy, 0.0f) : rebuild_in_step(copy, site_copy, step);
+        bool full = launch.restore ? rebuild(copy, site_copy, no_outlook()) : rebuild_in_step(copy, site_copy, step, false);
         Work::change<SINGLE_LANE>([&] {
             work.copy = copy ^ 1;
             work.site_copy = site_copy ^ 1;
@@ -334,7 +336,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         bool stops = last || collides || stress || shares;
         WarpSums sums = {turn};
         if (HAS_SUMS) sums.clear();
-        PassOf pass = {thermostat, shared, acts, acted, step, done > 0, !stops, stops, tag + 1};
+        PassOf pass = {thermostat, shared, &list_age, acts, acted, step, done > 0, !stops, stops, tag + 1};
         acted += acts ? 1 : 0;
         Findings findings = {false, false};
 #if TAGGED
@@ -366,7 +368,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             bool has_failed = status != STATUS_DONE && status != STATUS_LISTS_FULL;
             if (has_failed) return finish<ACTING>(thermostat, work, shared, done - 1, turn, tag + 1);
 #if !RELISTING
-            bool full = rebuild_in_step(work.copy, work.site_copy, step);
+            bool full = rebuild_in_step(work.copy, work.site_copy, step, false);
             Work::change<SINGLE_LANE>([&] {
                 work.copy ^= 1;
                 work.site_copy ^= 1;
@@ -430,6 +432,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             continue;
         }
 #endif
+        if (STORES_FORCES && threadIdx.x == 0) list_age.look(done + 1, work.site_copy ^ 1);
         if (HAS_SUMS) {
             attention = synchronize_with_sums(attention, sums, wanted, tag + 1);
         } else {
@@ -456,7 +459,10 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             is_staged = true;
             bool full = relist(system.particles[work.copy], staged, work.first_tile, work.last_tile);
 #else
-            bool full = rebuild_in_step(work.copy, work.site_copy ^ 1, step + 1);
+            bool has_forces = pass.stores_forces(work.site_copy);
+            __syncthreads();
+            if (threadIdx.x == 0) list_age.renew(done + 1);
+            bool full = rebuild_in_step(work.copy, work.site_copy ^ 1, step + 1, has_forces);
             Work::change<SINGLE_LANE>([&] { work.copy ^= 1; });
 #if STAGED_COPIES
             is_staged = false;

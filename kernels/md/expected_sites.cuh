@@ -2,7 +2,8 @@
 //
 // A list of reach r_c + skin holds all pairs within r_c as long as no particle is farther than skin / 2 from the site that the list was
 // made around. A particle with velocity v that starts at -v h from that site passes it and has twice as far to go until it is too far
-// away. So lists live longer, or can be shorter. h is taken to be somewhat less than half of the life of the lists before.
+// away. So lists live longer, or can be shorter. h is taken to be somewhat less than half of the life of the lists before. Forces bend
+// the path: where they are known they are taken as constant.
 #pragma once
 #include "md/neighbor_lists.cuh"
 
@@ -11,9 +12,25 @@
 #endif
 // Ranks choose ghosts by present sites, and in a flow coordinates move with it: there they are taken as they are.
 #define LOOKS_AHEAD (!DOMAIN && !TILTED)
+// Whether passes store the forces by which lists look ahead: not in small systems, where lists live long.
+#define STORES_FORCES (LOOKS_AHEAD && !TAGGED)
+
+// How far lists look ahead.
+struct Outlook {
+    // In steps; zero: they are made around present sites.
+    float steps;
+    // The pass before has stored its forces: how velocities change is known.
+    bool has_forces;
+};
+INLINE Outlook no_outlook() { return Outlook{0.0f, false}; }
 
 // Of the life of the lists before.
 #define SHARE_AHEAD 0.45f
+// Of the displacement by acceleration at that time, as what counts are all times of the lists' life.
+#define SHARE_OF_FORCE 1.35
+// Of the life of the lists before, but so many steps at least: from then on lists may end, and passes store forces for the next ones.
+#define SHARE_WITHOUT_FORCES 0.6f
+#define LEAST_LIFE 6
 // In steps: particles that vibrate have turned round by then.
 #define MOST_AHEAD 10.0f
 // Of the displacement that lists allow: lists are good from the start.
@@ -21,36 +38,84 @@
 
 // Steps from `step` to the middle of the life of lists that are made there.
 INLINE float steps_ahead(u64 step) {
-    u64 made = *(volatile u64 *)&system.control->lists_made_in;
+    u64 made = *(volatile u64 *)&system.control->lists_made_in[0];
     float life = step > made ? (float)(step - made) : 0.0f;
     return fminf(SHARE_AHEAD * life, MOST_AHEAD);
 }
 
+// In shared memory: how old the lists are, in steps of a launch modulo 2^32. One thread of the block calls what changes it.
+struct ListAge {
+    u32 made_at;
+    // Age from which on passes store forces; whether those do that read this copy of the sites.
+    u32 enough;
+    bool stores_forces[2];
+
+    // `renewed`: the launch begins with new lists.
+    INLINE void enter(u64 first_step, u32 from, bool renewed) {
+        const u64 *made = system.control->lists_made_in;
+        made_at = (u32)(made[0] - first_step);
+        set_enough((u32)(made[0] - made[1]));
+        if (renewed) made_at = from;
+        look(from, 0);
+        look(from, 1);
+    }
+    // While the other copy is in use.
+    INLINE void look(u32 at, u32 site_copy) { stores_forces[site_copy] = STORES_FORCES && at - made_at >= enough; }
+    INLINE void renew(u32 at) {
+        set_enough(at - made_at);
+        made_at = at;
+        stores_forces[0] = stores_forces[1] = false;
+    }
+
+private:
+    INLINE void set_enough(u32 life) {
+        u32 share = (u32)(SHARE_WITHOUT_FORCES * (float)life);
+        enough = share < LEAST_LIFE ? LEAST_LIFE : share;
+    }
+};
+
 #if LOOKS_AHEAD
-// After a drift with this factor on the velocity; returns its squared length.
-INLINE float site_after(const Particles &particles, u32 p, double factor, const Site (&present)[SITE_COMPONENTS], Site (&site)[SITE_COMPONENTS]) {
+// After a drift of one step with a velocity; returns its squared length.
+INLINE float site_after(const Particles &particles, u32 p, const double (&velocity)[DIMENSION], const Site (&present)[SITE_COMPONENTS],
+                        Site (&site)[SITE_COMPONENTS]) {
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
         bool fits = true;
         i32 image = 0;
-        Velocity velocity = Policy::scale(particles.velocity[axis][p], factor, fits);
+        Velocity of_drift = Policy::velocity_from_f64(policy, velocity[axis], axis, fits);
         site[axis] = present[axis];
-        if (fits) site[axis] = Policy::site(policy, Policy::drift(policy, particles.position[axis][p], velocity, axis, image), axis);
+        if (fits) site[axis] = Policy::site(policy, Policy::drift(policy, particles.position[axis][p], of_drift, axis, image), axis);
     }
     Real displacement[DIMENSION], length[DIMENSION];
     return (float)distance2(site, present, displacement, length);
 }
 #endif
 
-// Moves the site of a particle a number of steps ahead. By itself, as it is needed seldom and in two places.
-static __device__ __noinline__ void look_ahead(const Particles &particles, u32 p, float steps, Site (&site)[SITE_COMPONENTS]) {
+// Moves the site of a particle to where it is expected. By itself, as it is needed seldom and in two places.
+static __device__ __noinline__ void look_ahead(const Particles &particles, u32 p, Outlook outlook, Site (&site)[SITE_COMPONENTS]) {
 #if LOOKS_AHEAD
     Site present[SITE_COMPONENTS];
 #pragma unroll
     for (int k = 0; k < SITE_COMPONENTS; ++k) present[k] = site[k];
-    float most = MOST_OF_LIMIT * (float)system.limit, moved2 = site_after(particles, p, (double)steps, present, site);
+    // The displacement as the velocity of one step.
+    double velocity[DIMENSION];
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        Velocity v = particles.velocity[axis][p];
+        velocity[axis] = Policy::velocity_to_f64(policy, v, axis);
+        if (outlook.has_forces) {
+            Policy::Kick kick = Policy::kick(policy, system.force[axis][p], particles.species[p]);
+            double by_half_kick = Policy::velocity_to_f64(policy, Policy::kicked(v, kick), axis) - velocity[axis];
+            velocity[axis] += SHARE_OF_FORCE * (double)outlook.steps * by_half_kick;
+        }
+        velocity[axis] *= (double)outlook.steps;
+    }
+    float most = MOST_OF_LIMIT * (float)system.limit, moved2 = site_after(particles, p, velocity, present, site);
     if (moved2 <= most * most) return;
-    moved2 = site_after(particles, p, (double)(steps * most / sqrtf(moved2)), present, site);
+    double shorter = (double)(most / sqrtf(moved2));
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) velocity[axis] *= shorter;
+    moved2 = site_after(particles, p, velocity, present, site);
     // The length of a drift across half of the box or more was that of another image.
     if (moved2 <= (float)system.limit2) return;
 #pragma unroll
@@ -58,8 +123,8 @@ static __device__ __noinline__ void look_ahead(const Particles &particles, u32 p
 #endif
 }
 
-// Site of a particle, with its diameter, a number of steps ahead.
-INLINE void load_expected_site(const Particles &particles, const Site *sites, u32 p, float steps, Site (&site)[SITE_COMPONENTS]) {
+// Site at which a particle is expected, with its diameter.
+INLINE void load_expected_site(const Particles &particles, const Site *sites, u32 p, Outlook outlook, Site (&site)[SITE_COMPONENTS]) {
     load_site(sites, p, site);
-    if (LOOKS_AHEAD && steps > 0.0f) look_ahead(particles, p, steps, site);
+    if (LOOKS_AHEAD && outlook.steps > 0.0f) look_ahead(particles, p, outlook, site);
 }

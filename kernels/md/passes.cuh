@@ -1,5 +1,6 @@
 // Passes over the particles of a block: forces, kicks, drift.
 #pragma once
+#include "md/expected_sites.cuh"
 #include "md/forces.cuh"
 #include "md/integrate.cuh"
 #include "md/sample.cuh"
@@ -114,6 +115,8 @@ struct PassOf {
     const Thermostat &thermostat;
     // Of the whole system, and whether it acts in this pass, in a turn of its signal.
     const GlobalThermostat &global;
+    // Null where passes store forces only when they are asked to.
+    const ListAge *list_age;
     bool acts;
     u32 turn;
     u64 step;
@@ -126,6 +129,10 @@ struct PassOf {
     INLINE double factor() const {
         if (acts) global.ready.wait(turn);
         return global.memory.factor;
+    }
+    // Read again after the pair loop: in a register it would stand in its way.
+    INLINE bool stores_forces(u32 site_copy) const {
+        return store_force || (STORES_FORCES && *(const volatile bool *)&list_age->stores_forces[site_copy]);
     }
     INLINE bool has_friction() const { return thermostat.kind == THERMOSTAT_NOSE_HOOVER; }
 };
@@ -198,7 +205,7 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
             if (pass.go_on || work.copies()) body.store_place(to, p);
             body.store_velocity(to, p);
             work.write_names(p, species);
-            if (pass.store_force) {
+            if (pass.stores_forces(work.site_copy)) {
 #pragma unroll
                 for (int axis = 0; axis < DIMENSION; ++axis) system.force[axis][p] = force[axis];
             }
@@ -264,7 +271,7 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
             if (pass.go_on || work.copies()) body.store_place(to, p);
             body.store_velocity(to, p);
             if (axis == 0) work.write_names(p, species);
-            if (pass.store_force) system.force[axis][p] = force;
+            if (pass.stores_forces(work.site_copy)) system.force[axis][p] = force;
         };
         if (SAMPLING && work.sample) {
             // All lanes store.

@@ -47,13 +47,13 @@ INLINE u32 bin_of_particle(const Particles &particles, const Site (&site)[SITE_C
     return bin_number(cell_of(site), particles.species[p]);
 }
 
-// Particles of each bin, and the place of each particle among those of its bin, by their sites some steps ahead; for the particles at the
-// first places.
-INLINE void count_bins(const Particles &particles, const Site *sites, u32 places, float ahead) {
+// Particles of each bin, and the place of each particle among those of its bin, by the sites at which they are expected; for the
+// particles at the first places.
+INLINE void count_bins(const Particles &particles, const Site *sites, u32 places, Outlook outlook = no_outlook()) {
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < places; p += gridDim.x * blockDim.x) {
         if (has_left(p)) continue;
         Site site[SITE_COMPONENTS];
-        load_expected_site(particles, sites, p, ahead, site);
+        load_expected_site(particles, sites, p, outlook, site);
         u32 bin = bin_of_particle(particles, site, p);
         system.bin_of[p] = bin;
         system.slot_of[p] = atomicAdd(system.bin_count + bin, 1u);
@@ -89,7 +89,7 @@ INLINE void prefix_sums(u32 *counts, u32 *starts, u32 length, u32 base) {
 }
 
 INLINE void move_particle(const Particles &from, const Particles &to, const Site *sites,
-                          Site *sorted_sites, u32 source, u32 place, float ahead) {
+                          Site *sorted_sites, u32 source, u32 place, Outlook outlook) {
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) {
         to.position[axis][place] = from.position[axis][source];
@@ -101,17 +101,17 @@ INLINE void move_particle(const Particles &from, const Particles &to, const Site
     Site site[SITE_COMPONENTS];
     load_site(sites, source, site);
     store_site(sorted_sites, place, site);
-    load_expected_site(from, sites, source, ahead, site);
+    load_expected_site(from, sites, source, outlook, site);
     store_site(system.reference, place, site);
     if (system.coarse) store_coarse(site, place);
 }
 
 // Copies the particles at the first places, and their sites, into the other copy, sorted by bin and id. The lists' reference are the sites
-// some steps ahead.
-INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places, float ahead = 0.0f) {
+// at which they are expected.
+INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places, Outlook outlook = no_outlook()) {
     const Particles &from = system.particles[copy], &to = system.particles[copy ^ 1];
     const Site *sites = system.sites[site_copy];
-    count_bins(from, sites, places, ahead);
+    count_bins(from, sites, places, outlook);
     synchronize(false);
     prefix_sums(system.bin_count, system.bin_start, system.bins, 0);
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -127,7 +127,7 @@ INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places, float ahead = 
         u32 bin = system.bin_of[source];
         u32 first = system.bin_start[bin], last = system.bin_start[bin + 1], place = first;
         for (u32 other = first; other < last; ++other) place += system.sorted[other] < key ? 1 : 0;
-        move_particle(from, to, sites, system.sites[site_copy ^ 1], source, place, ahead);
+        move_particle(from, to, sites, system.sites[site_copy ^ 1], source, place, outlook);
     }
     copy ^= 1;
     site_copy ^= 1;
@@ -344,12 +344,12 @@ INLINE bool build_all_lists(const Particles &particles, const Site *sites) {
     return synchronize(full);
 }
 
-// Sorts and builds the lists around the sites some steps ahead; the other copies of particles and sites are valid after. Returns whether
+// Sorts and builds the lists around expected sites; the other copies of particles and sites are valid after. Returns whether
 // a list had no room.
-static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy, float ahead) {
+static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy, Outlook outlook) {
     i64 start = clock64();
     note_lists();
-    sort_particles(copy, site_copy, system.count, ahead);
+    sort_particles(copy, site_copy, system.count, outlook);
     i64 sorted = clock64();
     const Particles &particles = system.particles[copy];
 #if ALL_CANDIDATES
@@ -366,9 +366,13 @@ static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy, float ahead
     return full;
 }
 
-// The same in a step of a run.
-INLINE bool rebuild_in_step(u32 copy, u32 site_copy, u64 step) {
-    bool full = rebuild(copy, site_copy, steps_ahead(step));
-    if (blockIdx.x == 0 && threadIdx.x == 0 && !full) system.control->lists_made_in = step;
+// The same in a step of a run, after a pass that has stored forces or not.
+INLINE bool rebuild_in_step(u32 copy, u32 site_copy, u64 step, bool has_forces) {
+    bool full = rebuild(copy, site_copy, Outlook{steps_ahead(step), has_forces});
+    if (blockIdx.x == 0 && threadIdx.x == 0 && !full) {
+        u64 *made = system.control->lists_made_in;
+        made[1] = made[0];
+        made[0] = step;
+    }
     return full;
 }

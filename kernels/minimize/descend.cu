@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(640, 1)
     bool needs_rebuild = descent.rebuild != 0;
     for (;;) {
         if (needs_rebuild) {
-            bool full = rebuild(copy, site_copy, 0.0f);
+            bool full = rebuild(copy, site_copy, no_outlook());
             copy ^= 1;
             site_copy ^= 1;
             if (full) break;

@@ -42,8 +42,8 @@ pub struct MemoryLayout {
     pub threads_per_particle: Option<u32>,
     /// Number of list buildings so far.
     pub rebuilds: u64,
-    /// Step of the last of them: what has passed since tells how far ahead the next lists look.
-    pub made_in: u64,
+    /// Steps of the last of them and of that before: how long lists live says how far ahead the next ones look.
+    pub made_in: [u64; 2],
     /// Tilt of the box at the last of them.
     pub tilt: f64,
 }

@@ -20,9 +20,9 @@ struct Header {
     skin: Option<f64>,
     threads_per_particle: Option<u32>,
     rebuilds: u64,
-    /// Step of the last of them; versions that did not need it had none.
+    /// Steps of the last of them and of that before; versions that did not need them had none.
     #[serde(default)]
-    made_in: u64,
+    made_in: [u64; 2],
     /// Of the box when neighbor lists were made; those of older versions had none.
     #[serde(default)]
     tilt_of_lists: f64,
@@ -47,7 +47,7 @@ pub fn put_state(checkpoint: &mut Checkpoint, state: &ExactState) -> Result<(), 
                 .as_ref()
                 .and_then(|memory| memory.threads_per_particle),
             rebuilds: state.memory.as_ref().map_or(0, |memory| memory.rebuilds),
-            made_in: state.memory.as_ref().map_or(0, |memory| memory.made_in),
+            made_in: state.memory.as_ref().map_or([0; 2], |memory| memory.made_in),
             tilt_of_lists: state.memory.as_ref().map_or(0.0, |memory| memory.tilt),
         },
     )?;

@@ -117,7 +117,7 @@ impl<P: Policy> Copied<P> {
                 skin: layout.skin,
                 threads_per_particle: None,
                 rebuilds: layout.rebuilds,
-                made_in: self.step,
+                made_in: [self.step; 2],
                 tilt: layout.tilt,
             }),
         }

@@ -149,8 +149,8 @@ device_struct! {
         /// Id of the particle that an error is about.
         pub culprit: u32,
         pub rebuilds: u64,
-        /// Step in which the lists were made.
-        pub lists_made_in: u64,
+        /// Steps in which the lists were made, and those before.
+        pub lists_made_in: [u64; 2],
         /// Trials to exchange diameters or species, exchanges, and the change of the potential energy by them, in units of 2^-32.
         pub swap_trials: u64,
         pub swaps: u64,

@@ -23,8 +23,8 @@ pub struct RawSnapshot<P> {
     pub skin: f64,
     pub threads_per_particle: u32,
     pub rebuilds: u64,
-    /// Step of the last of them.
-    pub lists_made_in: u64,
+    /// Steps of the last of them and of that before.
+    pub lists_made_in: [u64; 2],
     /// Tilt of the box in which the lists were made.
     pub lists_made_at: f64,
     /// Whether particles have diameters.
@@ -281,7 +281,7 @@ mod tests {
                 skin: 0.4,
                 threads_per_particle: Some(4),
                 rebuilds: 9,
-                made_in: 11,
+                made_in: [11, 3],
                 tilt: 0.0,
             });
             state
@@ -298,7 +298,7 @@ mod tests {
             skin: 0.4,
             threads_per_particle: 4,
             rebuilds: 9,
-            lists_made_in: 11,
+            lists_made_in: [11, 3],
             lists_made_at: 0.0,
             has_diameters: false,
         };

@@ -406,7 +406,7 @@ impl<P: DevicePolicy> State<P> {
         self.count = from.id.len() as u32;
         let tilt = self.simulation_box.tilt();
         self.control =
-            Control { tilt, lists_made_at: tilt, lists_made_in: self.step, ..Control::default() };
+            Control { tilt, lists_made_at: tilt, lists_made_in: [self.step; 2], ..Control::default() };
         Ok(())
     }
 
