@@ -454,10 +454,7 @@ pub struct RescalePlan {
 impl RescalePlan {
     /// With the density of that mean, in a box of the same shape.
     pub fn to_density(self, density: f64, particles: usize) -> Self {
-        let factor = particles as f64 / self.to.volume() / density;
-        let factor = factor.powf((self.to.dimension() as f64).recip());
-        let edges: Vec<f64> = self.to.edges().iter().map(|edge| edge * factor).collect();
-        RescalePlan { to: SimulationBox::new(&edges).with_tilt(self.to.tilt()), ..self }
+        RescalePlan { to: self.to.at_density(density, particles), ..self }
     }
 
     /// The box after a step of a stage that has begun in another one: edges change in proportion to the steps.
