@@ -6,6 +6,7 @@ mod barostat;
 mod diameter_classes;
 mod diameters;
 mod ensemble;
+mod limits;
 mod observe;
 mod propensity;
 mod shear;
@@ -21,6 +22,7 @@ pub use self::barostat::{BarostatKind, BarostatPlan, Coupling};
 pub use self::diameter_classes::DiameterClassesPlan;
 pub use self::diameters::{DiameterDistribution, DiameterPlan, DiameterSampling};
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
+pub use self::limits::{LimitAction, LimitsPlan};
 pub use self::observe::ObservePlan;
 pub use self::propensity::{PropensityObservable, PropensityPlan, States};
 pub use self::shear::{BoxCourse, ShearPlan, TiltGrowth};
@@ -454,10 +456,7 @@ pub struct RescalePlan {
 impl RescalePlan {
     /// With the density of that mean, in a box of the same shape.
     pub fn to_density(self, density: f64, particles: usize) -> Self {
-        let factor = particles as f64 / self.to.volume() / density;
-        let factor = factor.powf((self.to.dimension() as f64).recip());
-        let edges: Vec<f64> = self.to.edges().iter().map(|edge| edge * factor).collect();
-        RescalePlan { to: SimulationBox::new(&edges).with_tilt(self.to.tilt()), ..self }
+        RescalePlan { to: self.to.at_density(density, particles), ..self }
     }
 
     /// The box after a step of a stage that has begun in another one: edges change in proportion to the steps.
@@ -493,6 +492,12 @@ impl StagePlan {
         let of_structure =
             self.observe.structure.as_ref().and_then(|plan| plan.diameter_classes.as_ref());
         of_correlations.or(of_structure)
+    }
+
+    /// Whether the conserved energy per particle stays as it is. Under a thermostat it walks with the square of the timestep, in sound
+    /// runs, too.
+    pub fn conserves_energy(&self) -> bool {
+        self.thermostat.is_none() && self.rescale.is_none() && self.shear.is_none()
     }
 
     /// The box at its end, if it has begun in another one.
@@ -688,34 +693,4 @@ pub struct IntegrityPlan {
     pub recheck: u64,
     /// Steps that are repeated.
     pub segment: u64,
-}
-
-/// Bounds on what a sound run does; `None`: not watched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LimitsPlan {
-    pub action: LimitAction,
-    /// Change of the conserved energy per particle within a stage.
-    pub energy_drift: Option<f64>,
-    /// Modulus of the velocity of the centre of mass.
-    pub center_of_mass_velocity: Option<f64>,
-    pub temperature: Option<f64>,
-    /// Global bond-orientational order.
-    pub bond_order: Option<f64>,
-    #[serde(default)]
-    pub crystallinity: Option<f64>,
-    #[serde(default)]
-    pub demixing: Option<f64>,
-}
-
-/// What happens when a run goes beyond a bound.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum LimitAction {
-    /// It warns once in a stage, and the run continues.
-    Warn,
-    /// The run ends with an error.
-    #[default]
-    Stop,
 }

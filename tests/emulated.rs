@@ -679,6 +679,13 @@ thermostat = { kind = "nose-hoover", temperature = 1.0, period = 0.3 }
 observe = { thermodynamics = 10 }
 
 [[stage]]
+name = "stretch"
+steps = 20
+box = { to = [5.97, 5.92, 5.94], every = 8 }
+thermostat = { kind = "bussi", temperature = 1.0, time = 0.3 }
+observe = { thermodynamics = 10 }
+
+[[stage]]
 name = "dense"
 steps = 43
 observe = { thermodynamics = 20, trajectory = 20 }
@@ -693,7 +700,7 @@ wavenumbers = [7.25]
         let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
         expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
         run_on_the_gpu(&found);
-        for file in ["out/quench.h5", "out/compress.h5", "out/dense.h5md"] {
+        for file in ["out/quench.h5", "out/compress.h5", "out/stretch.h5", "out/dense.h5md"] {
             assert_same_numbers(&expected.path(file), &found.path(file));
         }
         // Time correlations are sums of floats; what is counted is the same.

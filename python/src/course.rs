@@ -6,8 +6,10 @@ use supercool::engine::{
 };
 use supercool::initial;
 use supercool::plan::{InherentStructuresPlan, Plan, StagePlan, TotalEnergy};
-use supercool::run::{self, conditions};
+use supercool::run::{self, RunError, conditions};
 use supercool::system::{SimulationBox, Snapshot};
+
+use crate::samples::Samples;
 
 /// First time step of a descent, in units of the timestep: as that of a stage.
 const FIRST_TIMESTEP: f64 = 0.5;
@@ -22,8 +24,7 @@ pub struct Course {
     engine: Box<dyn Engine>,
     /// Index of the stage that was entered last.
     stage: usize,
-    /// Sum and number of the samples of the total energy of each stage.
-    energies: Vec<(f64, u64)>,
+    samples: Samples,
     /// Why its state is no longer to be trusted.
     broken: Option<String>,
 }
@@ -45,26 +46,25 @@ impl Course {
         }
         let is_of_mean =
             |stage: &&StagePlan| stage.rescale.is_some_and(|of| of.to_mean_of.is_some());
-        if let Some(stage) = plan.stages.iter().find(is_of_mean) {
+        if let (Some(_), Some(stage)) = (&plan.ensemble, plan.stages.iter().find(is_of_mean)) {
             return Err(miette!(
-                "stage {:?}: density: Simulation keeps no mean densities: give a number, or use supercool.run",
+                help = "give a number, or use supercool.run",
+                "stage {:?}: density: the mean is over all systems, of which Simulation has one",
                 stage.name
             ));
+        }
+        if plan.limits.bounds_structure() {
+            tracing::warn!(
+                "limits: bond_order, crystallinity and demixing are not watched in a Simulation"
+            );
         }
         let plan = plan.of_system(system.unwrap_or(0));
         let mut engine = engine::create(&plan, &state)?;
         run::draw_first_velocities(&plan, engine.as_mut())?;
-        let energies = vec![(0.0, 0); plan.stages.len()];
+        let samples = Samples::new(&plan);
         let (plan_of_stage, plan_of_engine) = (plan.clone(), plan.clone());
-        let mut course = Course {
-            plan,
-            plan_of_stage,
-            plan_of_engine,
-            engine,
-            stage: 0,
-            energies,
-            broken: None,
-        };
+        let mut course =
+            Course { plan, plan_of_stage, plan_of_engine, engine, stage: 0, samples, broken: None };
         course.enter_stage()?;
         Ok(course)
     }
@@ -120,13 +120,26 @@ impl Course {
         if let Some(Some(temperature)) = plan.drawn_temperatures(self.stage).map(|all| all[0]) {
             self.engine.draw_velocities(temperature, true)?;
         }
+        let mean_density_of = |name: &str| self.samples.mean_density(&self.plan, name);
+        let plan = conditions::with_mean_density(plan, self.stage, mean_density_of)?;
         self.plan_of_stage = plan.clone();
         self.plan_of_engine = plan;
         self.engine.begin_stage(&self.context())?;
+        self.set_total_energy()?;
+        if Samples::interval(&self.plan, self.stage).is_some() {
+            self.samples.begin(&self.plan, &self.engine.thermodynamics()?);
+        }
+        Ok(())
+    }
+
+    /// Scales velocities, where the stage says so.
+    fn set_total_energy(&mut self) -> miette::Result<()> {
         let energy = match &self.stage().set_total_energy {
             None => return Ok(()),
             Some(TotalEnergy::Value(energy)) => *energy,
-            Some(TotalEnergy::MeanOf(name)) => self.mean_energy_of(name)?,
+            Some(TotalEnergy::MeanOf(name)) => {
+                self.samples.mean_total_energy(&self.plan, self.stage(), name)?
+            }
         };
         let now = self.engine.thermodynamics()?;
         let kinetic = energy - now.potential_energy;
@@ -151,7 +164,8 @@ impl Course {
     fn rescale(&mut self) -> miette::Result<()> {
         let step = self.step() - self.plan.first_step(self.stage);
         let mut plan = self.plan_of_stage.clone();
-        let rescaled = conditions::rescaled(self.stage(), step, &[plan.system.simulation_box]);
+        let stage = &plan.stages[self.stage];
+        let rescaled = conditions::rescaled(stage, step, &[plan.system.simulation_box]);
         let Some(boxes) = rescaled else { return Ok(()) };
         plan.system.simulation_box = boxes[0];
         let states = vec![self.engine.export()?];
@@ -159,26 +173,6 @@ impl Course {
         self.set_up(&plan, states)?;
         // In its middle: thermostats keep their memory.
         Ok(self.engine.begin_stage(&self.context())?)
-    }
-
-    fn mean_energy_of(&self, name: &str) -> miette::Result<f64> {
-        let stage = self.plan.stages.iter().position(|stage| stage.name == name);
-        match stage.map(|stage| self.energies[stage]) {
-            Some((sum, samples)) if samples > 0 => Ok(sum / samples as f64),
-            _ => Err(miette!(
-                help = format!("give stage {name:?} observe.thermodynamics shorter than the stage"),
-                "stage {:?}: set_total_energy: stage {name:?} has no samples of its energy",
-                self.stage().name
-            )),
-        }
-    }
-
-    /// Steps between samples of the total energy in the present stage, if a later one is set to their mean.
-    fn energy_interval(&self) -> Option<u64> {
-        let of_this = TotalEnergy::MeanOf(self.stage().name.clone());
-        let later = &self.plan.stages[self.stage..];
-        let is_wanted = later.iter().any(|stage| stage.set_total_energy.as_ref() == Some(&of_this));
-        self.stage().observe.thermodynamics.filter(|_| is_wanted)
     }
 
     /// # Errors
@@ -197,11 +191,15 @@ impl Course {
     /// Takes some steps, in the present stage and those after it.
     ///
     /// # Errors
-    /// Where the stages end, and those of the engine: after these [`check_sound`](Self::check_sound) fails.
+    /// Where the stages end or a limit is exceeded, and those of the engine: after these [`check_sound`](Self::check_sound) fails.
     pub fn advance(&mut self, steps: u64) -> miette::Result<()> {
         self.check_steps(steps)?;
         let ended = self.take_steps(steps);
-        self.broken = ended.as_ref().err().map(ToString::to_string);
+        // Beyond a limit there is a state, to be looked at.
+        let breaks = |error: &&miette::Report| {
+            !matches!(error.downcast_ref(), Some(RunError::Beyond { .. }))
+        };
+        self.broken = ended.as_ref().err().filter(breaks).map(ToString::to_string);
         ended
     }
 
@@ -225,7 +223,7 @@ impl Course {
                 self.enter_stage()?;
             }
             let first_step = self.plan.first_step(self.stage);
-            let interval = self.energy_interval();
+            let interval = Samples::interval(&self.plan, self.stage);
             let next_sample = interval.map_or(u64::MAX, |every| {
                 first_step + ((self.step() - first_step) / every + 1) * every
             });
@@ -234,12 +232,15 @@ impl Course {
             let rescaling = first_step.saturating_add(rescaling);
             let next = target.min(self.stage_end()).min(next_sample).min(rescaling);
             self.engine.advance(next - self.step())?;
-            if self.step() == next_sample {
-                let (sum, samples) = &mut self.energies[self.stage];
-                *sum += self.engine.thermodynamics()?.total_energy();
-                *samples += 1;
-            }
+            let sampled = match self.step() == next_sample {
+                true => {
+                    let row = self.engine.thermodynamics()?;
+                    self.samples.add(&self.plan, self.stage, next, &row)
+                }
+                false => Ok(()),
+            };
             self.rescale()?;
+            sampled?;
         }
         Ok(())
     }
@@ -270,7 +271,9 @@ impl Course {
 
     /// As at the start of a run.
     pub fn draw_velocities(&mut self, temperature: f64) -> Result<(), EngineError> {
-        self.engine.draw_velocities(temperature, true)
+        self.engine.draw_velocities(temperature, true)?;
+        self.samples.go_on_from(&self.engine.thermodynamics()?);
+        Ok(())
     }
 
     /// The minimum of the potential energy below the present state, which stays as it is.
@@ -348,7 +351,9 @@ impl Course {
             state.memory = None;
         }
         self.engine = engine::create(&self.plan_of_engine, &state)?;
-        Ok(self.engine.begin_stage(&self.context())?)
+        self.engine.begin_stage(&self.context())?;
+        self.samples.go_on_from(&self.engine.thermodynamics()?);
+        Ok(())
     }
 
     /// That there are diameters, within the bounds that neighbor lists are made for.

@@ -9,6 +9,7 @@ mod error;
 mod evaluate;
 mod log;
 mod run;
+mod samples;
 mod simulation;
 
 use std::ffi::OsString;

@@ -11,6 +11,7 @@ use miette::miette;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use supercool::command::ranks::check_alone;
 use supercool::command::start::at_its_line;
 use supercool::run::{self, Outcome, RunOptions, Summary, parse_walltime};
 
@@ -58,6 +59,7 @@ pub fn run_configuration(
     max_walltime: Option<&str>,
     quiet: bool,
 ) -> PyResult<String> {
+    check_alone().map_err(raise)?;
     let options = RunOptions { force, ..options(stop, engine, max_walltime, quiet)? };
     let mut loaded = configuration::load_for(py, name, text)?;
     if let Some(file) = initial {
@@ -85,6 +87,7 @@ pub fn resume_directory(
     max_walltime: Option<&str>,
     quiet: bool,
 ) -> PyResult<String> {
+    check_alone().map_err(raise)?;
     let options = options(stop, engine, max_walltime, quiet)?;
     let of = directory.clone();
     let outcome = while_python_listens(py, stop, move || Ok(run::resume(&of, &options)?))?;

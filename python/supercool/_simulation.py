@@ -59,7 +59,8 @@ class Simulation(Bridges):
     Diameters are those of the object where system.diameters.distribution is "file"; else they are drawn as it says: see `set_diameters`.
 
     It begins with the initial state in the first stage. `advance` goes through the stages as `supercool run` does, with the same
-    thermostats and the same bits; what they observe is not measured, and limits and rechecks are not applied. A temperature
+    thermostats and the same bits; what they observe is not measured, and rechecks are not made. Limits of the energy, the
+    temperature and the centre of mass are applied: beyond one, `advance` ends with an error, and the state can be looked at. A temperature
     changes in the course of a stage as its thermostat says; other changes take another stage, or another Simulation with `initial=` this
     one. A system of a replica exchange is refused: whether it is exchanged depends on the others. Arrays are copies, in the order of the
     particles, in reduced units.
@@ -81,7 +82,8 @@ class Simulation(Bridges):
         )
 
     def advance(self, steps: int) -> None:
-        """Takes some steps. Where Ctrl-C ends it, the steps taken so far stay; where an error does, there is no state any more."""
+        """Takes some steps. Where Ctrl-C or a limit ends it, the steps taken so far stay; where another error does, there is no state
+        any more."""
         self._native.advance(steps)
 
     @property

@@ -178,3 +178,11 @@ def test_warnings_go_to_logging(tmp_path, caplog):
     said = [record for record in caplog.records if record.name == "supercool"]
     assert any("temperature" in record.getMessage() for record in said)
     assert {record.levelname for record in said} == {"WARNING"}
+
+
+def test_copies_started_by_mpirun_are_refused_with_the_command_to_take(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    for attempt in (lambda: supercool.run(LIQUID, output=tmp_path), lambda: supercool.resume(tmp_path)):
+        with pytest.raises(supercool.Error, match="one of 2 processes .*\n.*mpirun -n 2 supercool run FILE"):
+            attempt()
+    assert not list(tmp_path.iterdir())

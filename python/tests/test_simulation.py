@@ -168,6 +168,72 @@ def test_stages_with_other_timesteps_boxes_and_minima_have_the_bits_of_the_comma
     assert simulation.timestep == 0.002
 
 
+PRESSURE = """
+[[stage]]
+name = "npt"
+steps = 100
+thermostat = { kind = "bussi", temperature = 1.0, time = 0.2 }
+barostat = { kind = "cell-rescaling", pressure = 2.0, time = 0.2, every = 5 }
+observe = { thermodynamics = 10 }
+
+[[stage]]
+name = "to-mean-density"
+steps = 60
+density = { to = "mean of npt", every = 25 }
+thermostat = { kind = "bussi", temperature = 1.0, time = 0.2 }
+observe = { trajectory = 60 }
+
+[[stage]]
+name = "slab"
+steps = 60
+box = { to = [6.5, 6.6, 7.5], every = 4 }
+observe = { trajectory = 60 }
+
+[[stage]]
+name = "after"
+steps = 20
+observe = { trajectory = 20 }
+"""
+
+
+def test_stages_at_constant_pressure_and_at_its_mean_density_have_the_bits_of_the_command(tmp_path):
+    text = LIQUID.split("[[stage.correlation]]")[0] + PRESSURE
+    stages = supercool.run(text, output=tmp_path).open().stages
+    simulation = supercool.Simulation(text)
+    simulation.advance(420)
+    mean = stages["npt"].observables["density"].value[1:].mean()
+    # The last frame of a stage is that before the last change of the box.
+    for before, name in (("to-mean-density", "slab"), ("slab", "after")):
+        simulation.advance(60)
+        is_frame(simulation, stages[name].trajectory[0])
+        if before == "to-mean-density":
+            assert 256 / np.prod(simulation.box) == pytest.approx(mean, rel=1e-13)
+    np.testing.assert_array_equal(simulation.box, [6.5, 6.6, 7.5])
+
+
+def test_beyond_a_limit_steps_end_and_the_state_can_be_looked_at(caplog):
+    hot = supercool.Simulation(LIQUID + "\n[limits]\ntemperature = 0.5\n")
+    with pytest.raises(supercool.Error, match='stage "equilibrate", step 20: the temperature is .* limits.temperature = 0.5'):
+        hot.advance(100)
+    assert hot.step == 20 and hot.thermodynamics()["temperature"] > 0.5
+    caplog.clear()
+    warned = supercool.Simulation(LIQUID + '\n[limits]\ntemperature = 0.5\naction = "warn"\n')
+    warned.advance(100)
+    assert warned.step == 100
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "limits.temperature" in caplog.text
+
+
+def test_energies_are_compared_with_those_after_a_change_from_outside():
+    simulation = supercool.Simulation(LIQUID + "\n[limits]\nenergy_drift = 0.05\n")
+    simulation.advance(150)
+    simulation.set_velocities(1.2 * simulation.velocities)
+    simulation.advance(100)
+    narrow = supercool.Simulation(LIQUID + "\n[limits]\nenergy_drift = 1e-9\n")
+    with pytest.raises(supercool.Error, match='stage "production", step 130: the energy per particle changed by'):
+        narrow.advance(250)
+
+
 def test_positions_can_be_set(liquid):
     liquid.advance(40)
     twin = supercool.Simulation(LIQUID)

@@ -18,7 +18,8 @@ macro_rules! preset {
     };
 }
 
-pub const PRESETS: [Preset; 13] = [
+pub const PRESETS: [Preset; 14] = [
+    preset!("caging", "a first run: Kob-Andersen mixture at two temperatures, in a minute or two"),
     preset!("kob-andersen", "Kob-Andersen mixture in 3D, 80:20"),
     preset!("kob-andersen-force-shifted", "Kob-Andersen mixture in 3D, 80:20, force-shifted"),
     preset!("kob-andersen-2d", "Kob-Andersen mixture in 2D, 65:35"),

@@ -11,7 +11,7 @@ mod hash;
 pub mod init;
 mod output;
 pub mod plot;
-mod ranks;
+pub mod ranks;
 mod report;
 mod run;
 pub mod start;

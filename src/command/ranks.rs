@@ -30,6 +30,16 @@ enum RanksError {
     #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "of builds with MPI"))]
     Alone(Launch),
 
+    #[error(
+        "this is one of {} processes started together ({}), and each of them would make a run of its own in the same directory",
+        .0.ranks, .0.variable
+    )]
+    #[diagnostic(help(
+        "a run on several ranks is one of the command, built with MPI: `mpirun -n {} supercool run FILE`; for independent runs give \
+         each process a configuration and directory of its own, and remove {} from its environment", .0.ranks, .0.variable
+    ))]
+    Copies(Launch),
+
     #[error("MPI cannot be started, or allows calls from one thread only")]
     #[diagnostic(help("MPI_THREAD_SERIALIZED is needed: `supercool doctor` names the library"))]
     #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "of builds with MPI"))]
@@ -59,6 +69,14 @@ impl Launch {
     fn of_this_process() -> Option<Launch> {
         Launch::of(|name| std::env::var(name).ok())
     }
+}
+
+/// That this process was started alone, so that it may have a directory to itself.
+///
+/// # Errors
+/// If it is one of several that a launcher of MPI has started.
+pub fn check_alone() -> miette::Result<()> {
+    Launch::of_this_process().map_or(Ok(()), |launch| Err(RanksError::Copies(launch).into()))
 }
 
 /// Does `work` on rank 0, with all ranks that were started with it; the others serve it.

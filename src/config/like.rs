@@ -13,8 +13,8 @@ use super::spans::Spans;
 
 /// Keys of a stage that are never taken.
 const OWN: [&str; 3] = ["name", "like", "without"];
-/// These exclude each other: the one that is typed takes the place of the other, too.
-const EXCLUDE_EACH_OTHER: [&str; 2] = ["thermostat", "set_total_energy"];
+/// Pairs that exclude each other: the one that is typed takes the place of the other, too.
+const EXCLUDE_EACH_OTHER: [[&str; 2]; 2] = [["thermostat", "set_total_energy"], ["density", "box"]];
 
 /// Places of what each stage took.
 pub type Taken = Vec<Vec<Range<usize>>>;
@@ -83,8 +83,9 @@ fn take_of<'a>(
     let mut places = Vec::new();
     for (key, value) in source {
         let word: &str = key.get_ref();
-        let is_excluded = EXCLUDE_EACH_OTHER.contains(&word)
-            && EXCLUDE_EACH_OTHER.iter().any(|other| is_typed(other));
+        let excludes =
+            |pair: &&[&str; 2]| pair.contains(&word) && pair.iter().any(|other| is_typed(other));
+        let is_excluded = EXCLUDE_EACH_OTHER.iter().any(|pair| excludes(&pair));
         if OWN.contains(&word) || without.iter().any(|(key, _)| key == word) {
             continue;
         }

@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::{Plan, Ramp};
 
 impl Plan {
-    /// Whether each system of an ensemble begins a stage in a box of its own: after a barostat, up to the end of a stage that changes the
-    /// density.
+    /// Whether each system of an ensemble begins a stage in a box of its own: after a barostat, up to the end of a stage that gives all
+    /// of them one box.
     pub fn begins_in_own_boxes(&self, stage: usize) -> bool {
         let last =
             self.stages[..stage].iter().rfind(|of| of.barostat.is_some() || of.rescale.is_some());

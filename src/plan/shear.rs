@@ -126,7 +126,7 @@ impl StagePlan {
     pub fn needs_straight_box(&self) -> Option<String> {
         let observe = &self.observe;
         [
-            (self.rescale.is_some(), "a change of the density"),
+            (self.rescale.is_some(), "a change of the edges"),
             (self.barostat.is_some(), "constant pressure"),
             (self.propensity.is_some(), "a propensity"),
             (observe.structure.is_some(), "the structure"),

@@ -82,8 +82,8 @@ pub enum RunError {
     OfAnotherRun { path: PathBuf },
 
     #[error(
-        "stage \"{stage}\", step {step}{}: {what} {}, more than limits.{key} = {bound}: see {}",
-        of_system(*system), significant(*value, 7), file.display()
+        "stage \"{stage}\", step {step}{}: {what} {}, more than limits.{key} = {bound}{}",
+        of_system(*system), significant(*value, 7), see(file.as_deref())
     )]
     #[diagnostic(help(
         "the run is not what was meant from somewhere before this step on; a shorter timestep, another start or a wider \
@@ -96,7 +96,8 @@ pub enum RunError {
         bound: f64,
         step: u64,
         stage: String,
-        file: PathBuf,
+        /// With the time series, if there is one.
+        file: Option<PathBuf>,
         /// Of many systems.
         system: Option<usize>,
     },
@@ -203,6 +204,10 @@ pub enum RunError {
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     shlex::try_quote(&text).map(String::from).unwrap_or(text)
+}
+
+fn see(file: Option<&Path>) -> String {
+    file.map_or_else(String::new, |file| format!(": see {}", file.display()))
 }
 
 /// Which of many systems, where there are many.

@@ -17,8 +17,8 @@ pub struct Limits {
 pub struct Place<'a> {
     pub step: u64,
     pub stage: &'a str,
-    /// The file with the time series.
-    pub file: &'a Path,
+    /// The file with the time series, if there is one.
+    pub file: Option<&'a Path>,
     /// Of many systems.
     pub system: Option<usize>,
 }
@@ -80,7 +80,7 @@ impl Limits {
             return Ok(());
         }
         let Place { step, stage, file, system } = place;
-        let (stage, file) = (stage.to_owned(), file.to_owned());
+        let (stage, file) = (stage.to_owned(), file.map(Path::to_owned));
         let error = RunError::Beyond { key, what, value, bound, step, stage, file, system };
         match self.plan.action {
             LimitAction::Stop => Err(error),

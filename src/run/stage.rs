@@ -318,7 +318,8 @@ impl StageOutput {
         for (system, order) in orders.iter().enumerate() {
             let system = self.number(system);
             if let Some(file) = self.files.results_path() {
-                let place = limits::Place { step, stage: &self.plan.name, file, system };
+                let place =
+                    limits::Place { step, stage: &self.plan.name, file: Some(file), system };
                 self.limits.check_order(place, order.global)?;
             }
         }
@@ -454,7 +455,8 @@ impl StageOutput {
         for (system, order) in orders.iter().enumerate() {
             let system = self.number(system);
             if let Some(file) = self.files.results_path() {
-                let place = limits::Place { step, stage: &self.plan.name, file, system };
+                let place =
+                    limits::Place { step, stage: &self.plan.name, file: Some(file), system };
                 self.limits.check_local_order(place, order)?;
             }
         }

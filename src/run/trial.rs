@@ -21,13 +21,54 @@ const WARMING_UP: f64 = 0.25;
 const FIRST_STEPS: u64 = 4;
 /// Longest time between looks at the clock, as a share of the time of a stage.
 const PART: f64 = 0.05;
+/// Parts of the time whose speeds are compared.
+const QUARTERS: u32 = 4;
 
 /// What was found.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Steps in a second, by stage; `None` for a stage of no steps.
-    pub speeds: Vec<Option<f64>>,
+    /// By stage; `None` for a stage of no steps.
+    pub speeds: Vec<Option<Speed>>,
     pub engine: EngineReport,
+}
+
+/// Steps in a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed {
+    pub mean: f64,
+    /// In quarters of the time, the slowest and the fastest; the mean where there were too few steps.
+    pub slowest: f64,
+    pub fastest: f64,
+}
+
+/// Steps that were taken at these times.
+#[derive(Default)]
+struct Marks(Vec<(u64, Duration)>);
+
+impl Marks {
+    fn speed(&self) -> Speed {
+        let rate = |part: &[(u64, Duration)]| {
+            let [(first, start), .., (last, end)] = part else { return f64::NAN };
+            (last - first) as f64 / (*end - *start).as_secs_f64().max(1e-9)
+        };
+        let marks = &self.0;
+        let mean = rate(marks);
+        let (Some(&(_, start)), Some(&(_, end))) = (marks.first(), marks.last()) else {
+            return Speed { mean, slowest: mean, fastest: mean };
+        };
+        let at = |quarter: u32| {
+            marks.partition_point(|&(_, time)| time < start + (end - start) * quarter / QUARTERS)
+        };
+        let bounds: Vec<usize> = (0..=QUARTERS).map(at).collect();
+        if bounds.windows(2).any(|pair| pair[0] + 1 >= pair[1]) {
+            return Speed { mean, slowest: mean, fastest: mean };
+        }
+        let rates = bounds.windows(2).map(|pair| rate(&marks[pair[0]..=pair[1]]));
+        let (slowest, fastest) = rates.fold((f64::INFINITY, 0.0), |(low, high), rate| {
+            (f64::min(low, rate), f64::max(high, rate))
+        });
+        Speed { mean, slowest, fastest }
+    }
 }
 
 /// Has every stage take steps for about this time.
@@ -87,7 +128,7 @@ fn speed(
     plan: &Plan,
     stage: usize,
     time: Duration,
-) -> Result<f64, RunError> {
+) -> Result<Speed, RunError> {
     let (first, steps) = (ensemble.step(), plan.stages[stage].steps);
     let mut contexts = stage_contexts(plan, stage);
     contexts.iter_mut().for_each(|context| context.first_step = first);
@@ -97,8 +138,8 @@ fn speed(
     output.hand_over(ensemble)?;
     let started = Instant::now();
     sample(ensemble, &mut output, first)?;
-    // Steps and time at the end of the warming up.
-    let mut warm: Option<(u64, Duration)> = None;
+    // From the end of the warming up on; all of it where the stage is too short for that.
+    let (mut marks, mut is_warm) = (Marks(vec![(0, Duration::ZERO)]), false);
     let mut part = FIRST_STEPS;
     loop {
         let step = ensemble.step() - first;
@@ -117,13 +158,13 @@ fn speed(
         if step == steps || now >= time {
             ensemble.correlator().map_or(Ok(()), |correlator| correlator.flush())?;
             pass_on_evaluated(ensemble, &mut output)?;
-            let (warm_step, warm_time) = warm.unwrap_or((0, Duration::ZERO));
-            let seconds = (started.elapsed() - warm_time).as_secs_f64().max(1e-9);
-            return Ok((step - warm_step) as f64 / seconds);
+            marks.0.push((step, started.elapsed()));
+            return Ok(marks.speed());
         }
-        if warm.is_none() && now >= time.mul_f64(WARMING_UP) {
-            warm = Some((step, now));
+        if !is_warm && now >= time.mul_f64(WARMING_UP) {
+            (marks, is_warm) = (Marks::default(), true);
         }
+        marks.0.push((step, now));
     }
 }
 
@@ -181,7 +222,23 @@ mod tests {
         assert_eq!(found.speeds.len(), plan.stages.len());
         assert_eq!(found.speeds[0], None);
         for speed in &found.speeds[1..] {
-            assert!(speed.is_some_and(|speed| speed.is_finite() && speed > 0.0), "{found:?}");
+            let is_speed = |of: Speed| of.mean.is_finite() && of.slowest > 0.0;
+            assert!(speed.is_some_and(is_speed), "{found:?}");
+            let Speed { mean, slowest, fastest } = speed.unwrap();
+            assert!(slowest <= mean && mean <= fastest, "{found:?}");
         }
+    }
+
+    #[test]
+    fn speeds_of_quarters_differ_where_steps_become_slower() {
+        let at = |step: u64, milliseconds: u64| (step, Duration::from_millis(milliseconds));
+        // 1000 steps in a second, and half of that in the second half.
+        let first = (0..=20).map(|n| at(10 * n, 10 * n));
+        let marks = Marks(first.chain((1..=10).map(|n| at(200 + 10 * n, 200 + 20 * n))).collect());
+        let Speed { mean, slowest, fastest } = marks.speed();
+        assert!((mean - 750.0).abs() < 1e-6 && (slowest - 500.0).abs() < 1e-6, "{slowest} {mean}");
+        assert!((fastest - 1000.0).abs() < 1e-6, "{fastest}");
+        let few = Marks(vec![at(0, 0), at(10, 10), at(15, 20)]).speed();
+        assert_eq!(few, Speed { mean: 750.0, slowest: 750.0, fastest: 750.0 });
     }
 }

@@ -98,6 +98,14 @@ impl SimulationBox {
         SimulationBox::new(&[edge; 3][..dimension])
     }
 
+    /// One of the same shape that holds `count` particles at number density `density`.
+    pub fn at_density(&self, density: f64, count: usize) -> Self {
+        let factor = count as f64 / self.volume() / density;
+        let factor = factor.powf((self.dimension as f64).recip());
+        let edges: Vec<f64> = self.edges().iter().map(|edge| edge * factor).collect();
+        SimulationBox::new(&edges).with_tilt(self.tilt)
+    }
+
     pub fn dimension(&self) -> usize {
         self.dimension
     }

@@ -336,7 +336,7 @@ wavenumbers = [7.25]
     for stage in ["melt", "dense", "production"] {
         let line = trial.lines().find(|line| line.trim_start().starts_with(&format!("{stage}: ")));
         let line = line.unwrap_or_else(|| panic!("no {stage} in {trial}"));
-        let speed = line.strip_suffix(" steps/s").and_then(|line| line.split(' ').next_back());
+        let speed = line.split_once(" steps/s").and_then(|(line, _)| line.split(' ').next_back());
         assert!(speed.is_some_and(|speed| speed.parse::<f64>().unwrap() > 0.0), "{line}");
     }
     // Weeks, by the times of their steps.

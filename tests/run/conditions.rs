@@ -114,3 +114,46 @@ fn a_stage_changes_the_density_for_those_after_it() {
         assert!(state(&whole) == state(&parts), "{precision}");
     }
 }
+
+const STRETCH: &str = r#"
+[[stage]]
+name = "stretch"
+steps = 300
+box = { to = [6.3, 5.9, 6.0], every = 40 }
+thermostat = { kind = "bussi", temperature = 1.5, time = 0.2 }
+observe = { thermodynamics = 10, trajectory = 100 }
+
+[[stage]]
+name = "stretched"
+steps = 100
+observe = { thermodynamics = 50, trajectory = 50 }
+"#;
+
+#[test]
+fn a_stage_gives_each_edge_a_length_of_its_own() {
+    let [whole, parts] = [(); 2].map(|()| Job::new(&(liquid("fixed-point") + STRETCH)));
+    let report = whole.succeeds(&["check", "job.toml"]).stdout;
+    assert!(report.contains("to a box of 6.300000 x 5.900000 x 6.000000 every 40"), "{report}");
+    whole.succeeds(&["run", "job.toml", "--quiet"]);
+    let open = |stage: &str| supercool_analysis::open(whole.path(stage)).unwrap();
+    assert_eq!(open("out/stretched.h5md").read(1).unwrap().box_edges, [6.3, 5.9, 6.0]);
+    // In the course of the stage edges change in proportion to the steps, from those of the density 1.2.
+    let before = (256.0_f64 / 1.2).cbrt();
+    let at = |share: f64| [6.3, 5.9, 6.0].map(|end| before + share * (end - before));
+    let edges = open("out/stretch.h5md").read(1).unwrap().box_edges;
+    assert!(edges.iter().zip(at(80.0 / 300.0)).all(|(a, b)| (a - b).abs() < 1e-12), "{edges:?}");
+    // The last sample is taken before the last change.
+    let density = *whole.series("stretch", "density").last().unwrap();
+    let expected = 256.0 / at(280.0 / 300.0).iter().product::<f64>();
+    assert!((density - expected).abs() < 1e-12, "{density} {expected}");
+    // Forces and energies are those of the new box: at constant energy, the energy stays.
+    let energy = whole.series("stretched", "internal_energy");
+    assert!((energy[2] - energy[0]).abs() < 2e-3, "{energy:?}");
+
+    parts.runs_in_parts(3, "0.02s");
+    for stage in ["stretch", "stretched"] {
+        let file = format!("out/{stage}.h5");
+        assert_same_numbers(&whole.path(&file), &parts.path(&file));
+    }
+    assert!(state(&whole) == state(&parts));
+}

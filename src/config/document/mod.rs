@@ -23,8 +23,8 @@ pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
 pub use propensity::{Propensity, Times};
 pub use run::{Checkpoint, Integrity, Limits, Output, Run};
 pub use stage::{
-    BondOrder, Correlation, DensityChange, Frames, InherentStructures, LocalOrder, Minimize,
-    Observe, Ramp, Shear, Stage, Structure, Swap, Thermostat, ThermostatKind,
+    BondOrder, BoxChange, Correlation, DensityChange, Frames, InherentStructures, LocalOrder,
+    Minimize, Observe, Ramp, Shear, Stage, Structure, Swap, Thermostat, ThermostatKind,
 };
 pub use strain::{Strain, StrainAxis, StrainMode};
 pub use sweep::Sweep;

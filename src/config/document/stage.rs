@@ -37,6 +37,8 @@ pub struct Stage {
     pub minimize: Option<Table<Minimize>>,
     /// The density changes in the course of the stage, the shape of the box does not.
     pub density: Option<Table<DensityChange>>,
+    /// The edges of the box change in the course of the stage, each by itself, in place of `density`.
+    pub r#box: Option<Table<BoxChange>>,
     /// The stage strains the box step by step, and finds the minimum of the potential energy after each.
     pub strain: Option<Table<Strain>>,
     /// A steady flow along x whose velocity grows along y, in a box that is sheared with it (Lees-Edwards boundaries, SLLOD
@@ -134,6 +136,17 @@ pub struct DensityChange {
     /// Density at the end of the stage, which later stages keep: a number, or `"mean of NAME"` for the mean over the thermodynamic
     /// samples, of all systems, of an earlier stage at constant pressure: one that begins in equilibrium, as all of its samples count.
     pub to: Written<NumberOrPhrase>,
+    /// Steps between two changes of the box; a hundredth of the stage if not given. The engine is set up anew after each.
+    #[schemars(extend("minimum" = 1))]
+    pub every: Option<Written<Integer>>,
+}
+
+/// A change of the edges, as of `density`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BoxChange {
+    /// Edges at the end of the stage, one per dimension, which later stages keep.
+    pub to: Written<Vec<Written<Number>>>,
     /// Steps between two changes of the box; a hundredth of the stage if not given. The engine is set up anew after each.
     #[schemars(extend("minimum" = 1))]
     pub every: Option<Written<Integer>>,

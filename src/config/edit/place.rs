@@ -178,6 +178,9 @@ impl Search<'_> {
                 return Err(WrongSetting::new(message, "name the element that is to get it"));
             }
             let help = match nearest(part, names.iter().copied()) {
+                Some(near) if near.contains('.') => {
+                    format!("did you mean `\"{near}\"`? A name with a dot stands in quotes")
+                }
                 Some(near) => format!("did you mean `{near}`?"),
                 None if names.is_empty() && elements.is_empty() => "it has no elements".to_owned(),
                 None if names.is_empty() => {

@@ -1,6 +1,6 @@
 //! `stage.barostat`.
+use super::box_change::{self, samples_positions};
 use super::checker::Checker;
-use super::conditions::samples_positions;
 use super::stage_checks::StageChecks;
 use crate::config::defaults;
 use crate::config::document::{
@@ -172,9 +172,9 @@ fn check_stage(
         checker.reject(&document.span, "acts in a stage without steps", help);
         return None;
     }
-    if let Some(density) = &stage.density {
+    if let Some(span) = box_change::span(stage) {
         let message = "changes the box, which the barostat changes by itself";
-        checker.reject(&density.span, message, "leave out density or barostat");
+        checker.reject(span, message, "leave out this or the barostat");
         return None;
     }
     if let Some(shear) = &stage.shear {

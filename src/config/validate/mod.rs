@@ -3,6 +3,7 @@
 //! Every section is checked by itself as far as possible, so that one reading finds several
 //! mistakes; then what the sections say of each other.
 mod barostat;
+mod box_change;
 mod checker;
 mod conditions;
 mod consistency;
@@ -226,6 +227,7 @@ fn check(document: &Document, source_name: &str, checker: &mut Checker<'_>) -> O
     };
     consistency::check_plan(&plan, timestep, document, checker);
     inherent::check_plan(&plan, document, checker);
+    box_change::check_plan(&plan, document, checker);
     conditions::check_plan(&plan, document, checker);
     barostat::check_plan(&plan, document, checker);
     strain::check_plan(&plan, document, checker);

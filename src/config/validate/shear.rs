@@ -1,4 +1,5 @@
 //! `stage.shear`, and what stages do in boxes with a tilt.
+use super::box_change;
 use super::checker::Checker;
 use super::stage_checks::{StageChecks, rounded_down};
 use crate::config::document::{Document, Number, Shear, Stage, Table, Written};
@@ -19,9 +20,9 @@ pub fn check(
     stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<ShearPlan> {
-    if let Some(density) = &stage.density {
+    if let Some(span) = box_change::span(stage) {
         let help = "a stage of its own for each";
-        checker.reject(&density.span, "does not go together with shear", help);
+        checker.reject(span, "does not go together with shear", help);
         return None;
     }
     match (&document.rate, &document.amplitude, &document.period) {

@@ -6,8 +6,8 @@ use super::checker::Checker;
 use super::mean_of::earlier_stage;
 use super::stage_checks::{MAXIMUM_STEPS, StageChecks, interval};
 use super::{
-    barostat, conditions, correlation, diameter_classes, inherent, propensity, shear, strain,
-    structure, swap, thermostat,
+    barostat, box_change, conditions, correlation, diameter_classes, inherent, propensity, shear,
+    strain, structure, swap, thermostat,
 };
 use crate::config::document::{
     Frames, Integer, Number, NumberOrPhrase, Observe, PlainOr, Stage, Table, Written,
@@ -116,13 +116,8 @@ fn check(
         Some(document) => conditions::minimize(document, &stage_checks, checker).map(Some),
         None => Some(None),
     };
-    let rescale = match &stage.density {
-        Some(document) => {
-            let place = conditions::Place { stage, number, all, earlier };
-            conditions::density(document, place, &stage_checks, checker).map(Some)
-        }
-        None => Some(None),
-    };
+    let place = box_change::Place { stage, number, all, earlier };
+    let rescale = box_change::check(place, &stage_checks, checker);
     let shear = match &stage.shear {
         Some(document) => shear::check(document, stage, &stage_checks, checker).map(Some),
         None => Some(None),

@@ -1,6 +1,7 @@
 //! `strain` of a stage.
 use std::ops::Range;
 
+use super::box_change;
 use super::checker::Checker;
 use super::inherent;
 use super::stage_checks::{MAXIMUM_STEPS, StageChecks, rounded_down};
@@ -191,7 +192,7 @@ fn refuse_others(stage: &Table<Stage>, checker: &mut Checker<'_>) -> bool {
         (span(stage.swap.as_ref()), time, "leave it out"),
         (stage.set_total_energy.as_ref().map(|typed| typed.span.clone()), time, "leave it out"),
         (span(stage.minimize.as_ref()), own, "leave it out"),
-        (span(stage.density.as_ref()), own, "leave it out"),
+        (box_change::span(stage).cloned(), own, "leave it out"),
         (span(stage.correlation.first()), time, "leave it out"),
         (span(stage.propensity.as_ref()), time, "leave it out"),
     ];

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use super::checker::Checker;
 use super::isoconfigurational::{self, Start};
 use crate::config::defaults;
-use crate::config::document::{Initial, SpeciesEntry, System, Table};
+use crate::config::document::{Initial, Number, SpeciesEntry, System, Table, Written};
 use crate::plan::{InitialPlan, Lattice, SystemPlan};
 use crate::system::{SimulationBox, Species};
 
@@ -129,21 +129,7 @@ fn simulation_box(
             let count: usize = species?.iter().map(|species| species.count).sum();
             Some(SimulationBox::cubic(dimension?, count, density))
         }
-        (None, Some(edges)) => {
-            let lengths: Vec<Option<f64>> =
-                edges.value.iter().map(|edge| checker.positive(edge)).collect();
-            let dimension = dimension?;
-            if lengths.len() != dimension {
-                let message =
-                    format!("must have {dimension} edges in {dimension}D, not {}", lengths.len());
-                let example =
-                    if dimension == 2 { "box = [20.0, 20.0]" } else { "box = [9.4, 9.4, 9.4]" };
-                checker.reject(&edges.span, message, format!("for example {example}"));
-                return None;
-            }
-            let lengths: Vec<f64> = lengths.into_iter().collect::<Option<_>>()?;
-            Some(SimulationBox::new(&lengths))
-        }
+        (None, Some(edges)) => self::edges(edges, dimension?, checker),
         (Some(_), Some(edges)) => {
             let message = "box and density cannot both be given";
             checker.reject(
@@ -158,6 +144,23 @@ fn simulation_box(
             None
         }
     }
+}
+
+/// A box with edges as they were typed.
+pub fn edges(
+    typed: &Written<Vec<Written<Number>>>,
+    dimension: usize,
+    checker: &mut Checker<'_>,
+) -> Option<SimulationBox> {
+    let lengths: Vec<Option<f64>> = typed.value.iter().map(|edge| checker.positive(edge)).collect();
+    if lengths.len() != dimension {
+        let message = format!("must have {dimension} edges in {dimension}D, not {}", lengths.len());
+        let example = if dimension == 2 { "[20.0, 20.0]" } else { "[9.4, 9.4, 9.4]" };
+        checker.reject(&typed.span, message, format!("for example {example}"));
+        return None;
+    }
+    let lengths: Vec<f64> = lengths.into_iter().collect::<Option<_>>()?;
+    Some(SimulationBox::new(&lengths))
 }
 
 fn initial(
