@@ -129,7 +129,6 @@ impl StagePlan {
             (self.rescale.is_some(), "a change of the density"),
             (self.barostat.is_some(), "constant pressure"),
             (self.propensity.is_some(), "a propensity"),
-            (observe.structure.is_some(), "the structure"),
             (observe.bond_order.is_some(), "bond-orientational order"),
             (observe.configurational_temperature.is_some(), "the configurational temperature"),
             (observe.local_order.is_some(), "local order"),

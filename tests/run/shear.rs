@@ -313,7 +313,8 @@ observables = ["mean-square-displacement"]
 "#;
     let text = liquid("fixed-point") + STAGES.trim_end() + correlation;
     let flow = "trajectory = 50, gsd = true }\n";
-    let text = text.replace(flow, &format!("trajectory = 50, gsd = true }}{correlation}"));
+    let observed = "trajectory = 50, gsd = true, structure = { every = 20, bin_width = 0.1, maximum_wavenumber = 10.0 } }";
+    let text = text.replace(flow, &format!("{observed}{correlation}"));
     let text = text.replace("steps = 20\n", "steps = 200\n");
     let [whole, parts] = [(); 2].map(|()| Job::new(&text));
     whole.succeeds(&["run", "job.toml", "--quiet"]);
@@ -349,8 +350,10 @@ fn what_knows_no_tilt_is_refused() {
         false => line,
     });
     let text: String = lines.map(|line| format!("{line}\n")).collect();
-    let stage =
-        "[[stage]]\nname = \"first\"\nsteps = 10\nobserve = { structure = { every = 10 } }\n";
+    let stage = "[[stage]]\nname = \"first\"\nsteps = 10\nobserve = { bond_order = { every = 10 } }\n";
     job.write("next.toml", &(text + stage));
-    job.fails(&["run", "next.toml"], &["its box has a tilt", "the structure", "\"first\""]);
+    job.fails(
+        &["run", "next.toml"],
+        &["its box has a tilt", "bond-orientational order", "\"first\""],
+    );
 }
