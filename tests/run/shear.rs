@@ -350,7 +350,8 @@ fn what_knows_no_tilt_is_refused() {
         false => line,
     });
     let text: String = lines.map(|line| format!("{line}\n")).collect();
-    let stage = "[[stage]]\nname = \"first\"\nsteps = 10\nobserve = { bond_order = { every = 10 } }\n";
+    let stage =
+        "[[stage]]\nname = \"first\"\nsteps = 10\nobserve = { bond_order = { every = 10 } }\n";
     job.write("next.toml", &(text + stage));
     job.fails(
         &["run", "next.toml"],
