@@ -140,7 +140,12 @@ impl Plan {
         self.stages.iter().any(|stage| stage.shear.is_some())
     }
 
-    /// Whether particles move in a box with a tilt at some time.
+    /// Whether the box has a tilt at some time.
+    pub fn has_tilts(&self) -> bool {
+        self.system.simulation_box.is_tilted() || !self.tilted_stages().is_empty()
+    }
+
+    /// The same while particles take steps.
     pub fn may_tilt(&self) -> bool {
         let moves = |number: usize| {
             let stage = &self.stages[number];

@@ -317,6 +317,44 @@ fn systems_descend_side_by_side_as_each_would_beside_others() {
     }
 }
 
+/// In a tilted box, alone and beside others: the first iterations are those of the processor, and what is found is a minimum.
+#[test]
+fn tilted_boxes_have_the_descents_of_the_processor() {
+    let Some(gpu) = gpu() else { return };
+    for (dimension, count) in [(3, 1000), (2, 900)] {
+        let plan = force_shifted(dimension, count);
+        let mut starts = liquids(&plan, 2);
+        let mut tilted = plan.clone();
+        tilted.system.simulation_box = plan.system.simulation_box.with_tilt(-0.3);
+        for position in starts.iter_mut().flat_map(|start| &mut start.position) {
+            position[0] += tilted.system.simulation_box.slope() * position[1];
+        }
+        for (iterations, bound) in [(0, 1e-13), (1, 1e-13), (10, 1e-12), (60, 1e-10)] {
+            let settings = settings(1e-6, iterations);
+            let beside = side_by_side(&tilted, &settings, 2, &starts);
+            let [expected, alone] = on_both(&tilted, &settings, &gpu, &starts[1]);
+            for found in [&alone, &beside[1]] {
+                let distance = largest_distance(&tilted, &expected, found);
+                assert!(distance < bound, "{dimension}D, {iterations}: {distance:e}");
+                assert_eq!(found.iterations, iterations);
+                let stresses = found.stress.as_flattened().iter();
+                for (found, expected) in stresses.zip(expected.stress.as_flattened()) {
+                    let difference = (found - expected).abs();
+                    assert!(difference < 1e5 * bound, "{dimension}D, {iterations}: {difference:e}");
+                }
+            }
+        }
+        let tolerance = 1e-6;
+        for found in side_by_side(&tilted, &settings(tolerance, 100_000), 2, &starts) {
+            let seen = CpuMinimizer::new(&tilted, &settings(tolerance + 1e-10, 0))
+                .minimize(&found.snapshot)
+                .unwrap();
+            assert!(seen.residual_force < tolerance + 1e-10, "{:e}", seen.residual_force);
+            assert!((seen.energy - found.energy).abs() < 1e-11, "{} {}", seen.energy, found.energy);
+        }
+    }
+}
+
 #[test]
 fn a_system_that_fails_among_others_is_named() {
     if gpu().is_none() {

@@ -672,7 +672,10 @@ fn kernels_of_minima_compile() {
         let name = format!("{dimension}D, {form:?}, sm_{version}");
         (name, minimizer_program(&plan), Architecture::Machine(version))
     });
-    for (name, resources) in compile_all(cases.to_vec()) {
+    let mut in_tilts = plan(Precision::Double, 3, LennardJones, Truncation::EvenQuartic);
+    in_tilts.system.simulation_box = in_tilts.system.simulation_box.with_tilt(0.25);
+    let tilted = ("tilted".to_owned(), minimizer_program(&in_tilts), Architecture::Machine(90));
+    for (name, resources) in compile_all(cases.into_iter().chain([tilted]).collect()) {
         let kernels: Vec<&Resources> = resources.iter().filter(|of| of.is_kernel).collect();
         assert_eq!(kernels.len(), 1, "{name}: {kernels:?}");
         assert_eq!(kernels[0].function, "descend", "{name}");
@@ -702,7 +705,11 @@ fn kernels_of_minima_side_by_side_compile() {
         let program = many_minimizers_program(&plan, systems, 132);
         (name, program, Architecture::Machine(version))
     });
-    for (name, resources) in compile_all(cases.to_vec()) {
+    let mut in_tilts = plan(Precision::Double, 3, LennardJones, Truncation::EvenQuartic);
+    in_tilts.system.simulation_box = in_tilts.system.simulation_box.with_tilt(0.25);
+    let tilted = many_minimizers_program(&in_tilts, 1000, 132);
+    let tilted = ("tilted".to_owned(), tilted, Architecture::Machine(90));
+    for (name, resources) in compile_all(cases.into_iter().chain([tilted]).collect()) {
         let kernels: Vec<&Resources> = resources.iter().filter(|of| of.is_kernel).collect();
         assert_eq!(kernels.len(), 1, "{name}: {kernels:?}");
         assert_eq!(kernels[0].function, "descend_many", "{name}");

@@ -570,7 +570,7 @@ fn temperatures_give_vft_and_mode_coupling() {
     assert!(json["over_temperature"][0]["error"].as_f64().unwrap() > 0.0);
     let csv = analysis.csv();
     assert_eq!(csv.lines().count(), 1 + analysis.rows().count());
-    assert!(csv.lines().all(|line| line.split(',').count() == 12), "{csv}");
+    assert!(csv.lines().all(|line| line.split(',').count() == 13), "{csv}");
     // D over 1/T and tau over 1/T: a point for every temperature, with both laws.
     assert_eq!(analysis.series.iter().map(|series| series.points.len()).sum::<usize>(), 14);
     let tau = analysis.series.iter().find(|series| series.quantity == "tau").unwrap();

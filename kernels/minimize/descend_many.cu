@@ -163,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(DESCENT_THREADS, DESCENT_BLOCKS)
     __shared__ Clock clock;
     __shared__ u32 entry;
     const DescentTurn turn = turns[blockIdx.x];
-    enter_system(systems[turn.slot], boxes[blockIdx.x]);
+    enter_system(systems[turn.slot], boxes[blockIdx.x], turn.tilt);
     DescentOutcome &outcome = outcomes[turn.slot];
     const Particles &particles = system.particles[0];
     const StagedSites sites = staged_sites(0);

@@ -7,8 +7,15 @@ __shared__ System system;
 __shared__ PolicyConstants policy;
 
 // Every kernel begins so.
-INLINE void enter_system(const System &of_block, const PolicyConstants &in_box) {
+INLINE void enter_system(const System &of_block, const PolicyConstants &in_box, double tilt) {
     copy_by_block(system, of_block);
     copy_by_block(policy, in_box);
+    __syncthreads();
+    if (!TILTED) return;
+    if (threadIdx.x == 0) {
+        system.aspect = divide(policy.edges[0], policy.edges[1]);
+        system.control->tilt = system.control->lists_made_at = tilt;
+    }
+    enter_box();
     __syncthreads();
 }

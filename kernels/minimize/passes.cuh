@@ -122,6 +122,15 @@ struct Change {
     double turn;
 };
 
+// The velocity of the coordinate along an axis; of x in a tilted box v_x - slope v_y, which is that of the skewed coordinate.
+INLINE double velocity_of_coordinate(const Particles &particles, u32 p, int axis) {
+    double v = particles.velocity[axis][p];
+#if TILTED
+    if (axis == 0) return sub(v, mul(present_slope(), particles.velocity[1][p]));
+#endif
+    return v;
+}
+
 // v = keep (v + kick F) + turn F, from zero where the descent turns back; the largest squared speed.
 static __device__ __noinline__ double velocity_pass(const Particles &particles, u32 first, u32 last, const Change change) {
     double fastest2 = 0.0;
@@ -132,7 +141,7 @@ static __device__ __noinline__ double velocity_pass(const Particles &particles, 
             double v = particles.velocity[axis][p], f = system.force[axis][p];
             if (change.turn_back) {
                 i32 image = particles.image[axis][p];
-                double x = add(particles.position[axis][p], mul(change.back, v));
+                double x = add(particles.position[axis][p], mul(change.back, velocity_of_coordinate(particles, p, axis)));
                 particles.position[axis][p] = wrapped(x, axis, image);
                 particles.image[axis][p] = image;
                 v = 0.0;
@@ -157,7 +166,7 @@ static __device__ __noinline__ bool move_pass(const Particles &particles, const 
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
             i32 image = particles.image[axis][p];
-            double x = add(particles.position[axis][p], mul(time, particles.velocity[axis][p]));
+            double x = add(particles.position[axis][p], mul(time, velocity_of_coordinate(particles, p, axis)));
             site[axis] = wrapped(x, axis, image);
             particles.position[axis][p] = site[axis];
             particles.image[axis][p] = image;

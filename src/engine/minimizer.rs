@@ -69,15 +69,9 @@ pub fn minimizer(
     })
 }
 
-/// Whether descents take place on a GPU where the run does: its kernels know no tilts of the box.
-pub(in crate::engine) fn on_gpus(may_tilt: bool) -> bool {
-    !may_tilt
-}
-
 /// The GPU that descents of a plan take place on, if they do on one.
 pub(in crate::engine) fn gpu_of(plan: &Plan) -> Result<Option<cuda::device::Gpu>, EngineError> {
     Ok(match plan.run.engine {
-        _ if !on_gpus(plan.system.simulation_box.is_tilted() || plan.shears()) => None,
         EngineChoice::Cuda => Some(cuda::device::gpus()?.swap_remove(0)),
         EngineChoice::Auto => cuda::device::gpus().ok().map(|mut gpus| gpus.swap_remove(0)),
         EngineChoice::Cpu => None,

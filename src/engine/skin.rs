@@ -83,8 +83,10 @@ pub fn of_many_on_a_gpu(plan: &Plan) -> f64 {
 }
 
 /// Of descents that share a GPU: particles that follow a small strain move little, and forces take nearly all of the time.
-pub fn of_descents_on_a_gpu(plan: &Plan) -> f64 {
-    plan.run.skin.unwrap_or((0.08 * plan.potential.largest_cutoff()).clamp(0.1, 0.4))
+/// `for_tilts`: in boxes of which each has room for the narrowest at its tilt.
+pub fn of_descents_on_a_gpu(plan: &Plan, for_tilts: bool) -> f64 {
+    let widest = if for_tilts { NARROWEST } else { 0.4 };
+    plan.run.skin.unwrap_or((0.08 * plan.potential.largest_cutoff()).clamp(0.1, widest))
 }
 
 /// A system that ranks share, each on such a processor.

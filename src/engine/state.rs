@@ -232,7 +232,7 @@ pub(super) fn velocity_factors(from: &SimulationBox, to: &SimulationBox) -> [f64
 }
 
 /// Skewed coordinates in a tilted box: `x - slope y`.
-fn skewed([x, y, z]: [f64; 3], simulation_box: &SimulationBox) -> [f64; 3] {
+pub(super) fn skewed([x, y, z]: [f64; 3], simulation_box: &SimulationBox) -> [f64; 3] {
     let x = if simulation_box.is_tilted() { x - simulation_box.slope() * y } else { x };
     [x, y, z]
 }

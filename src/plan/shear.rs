@@ -129,7 +129,6 @@ impl StagePlan {
             (self.rescale.is_some(), "a change of the edges"),
             (self.barostat.is_some(), "constant pressure"),
             (self.propensity.is_some(), "a propensity"),
-            (observe.structure.is_some(), "the structure"),
             (observe.bond_order.is_some(), "bond-orientational order"),
             (observe.configurational_temperature.is_some(), "the configurational temperature"),
             (observe.local_order.is_some(), "local order"),
@@ -139,16 +138,11 @@ impl StagePlan {
         .or_else(|| self.correlation_of_straight_box())
     }
 
-    /// Correlations follow single particles beside a flow; others need the distances of pairs, density modes, or a stress at rest. The
-    /// path beside a flow is that between samples that follow each other, so that these must not be far apart.
+    /// Correlations follow single particles beside a flow; others need the distances of pairs, density modes, or a stress at rest.
     fn correlation_of_straight_box(&self) -> Option<String> {
         let mut observables = self.correlations.iter().flat_map(|of| &of.observables);
-        if let Some(other) = observables.find(|&&observable| !is_of_single_particles(observable)) {
-            return Some(other.word());
-        }
-        let has_origins = self.correlations.iter().any(|of| !of.origins.is_empty());
-        (has_origins && self.shear.is_some())
-            .then(|| "a correlation from given time origins".to_owned())
+        let other = observables.find(|&&observable| !is_of_single_particles(observable));
+        other.map(|observable| observable.word())
     }
 }
 

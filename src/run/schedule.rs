@@ -32,9 +32,15 @@ impl Schedule {
         let of_stress = correlations
             .clone()
             .filter(|plan| plan.observables.iter().any(|&observable| is_of_stress(observable)));
-        let grids = correlations.clone().filter_map(|plan| OriginGrid::of(plan, stage.steps));
-        let mut listed: Vec<u64> =
-            grids.flat_map(|grid| grid.times(None).steps().to_vec()).collect();
+        let from_origins = |plan: &CorrelationPlan| {
+            let grid = OriginGrid::of(plan, stage.steps)?;
+            Some(match stage.shear {
+                Some(_) => grid.times_in_flow(plan.every),
+                None => grid.times(None),
+            })
+        };
+        let times = correlations.clone().filter_map(from_origins);
+        let mut listed: Vec<u64> = times.flat_map(|times| times.steps().to_vec()).collect();
         listed.extend(&stage.observe.inherent_at);
         listed.sort_unstable();
         listed.dedup();

@@ -236,3 +236,43 @@ origins = { from = 0.4, to = 6.4, points_per_decade = 5 }
     }
     assert!(compared > 50, "{compared}");
 }
+
+/// A hot liquid relaxes from each time origin; systems are averaged, and give the errors.
+#[test]
+fn relaxation_from_given_origins_is_fitted() {
+    let systems = "\n[ensemble]\nkind = \"independent\"\nsystems = 4\n";
+    let hot = quench("").replace("temperature = 0.4", "temperature = 3.0").replace(MINIMA, "");
+    let job = Job::new(&(hot + systems));
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let outputs = ["--csv", "fits.csv", "--json", "fits.json"];
+    let table = job.succeeds(&[&["analyze", "out"], &outputs[..]].concat()).stdout;
+    for part in ["t_w", "4 runs", "tau_kww", "1.28"] {
+        assert!(table.contains(part), "no {part} in {table}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(job.path("fits.json")).unwrap()).unwrap();
+    let rows = json["from_origins"][0]["estimates"].as_array().unwrap();
+    let scattering = aging(&job.results("aging"), "self_intermediate_scattering_function");
+    for (function, waiting) in scattering.functions.iter().zip([0.0, 0.16, 1.28]) {
+        let of = |quantity: &str| {
+            rows.iter().find(|row| {
+                let is_of_a = row["species"] == "A" && row["quantity"] == quantity;
+                is_of_a && row["waiting_time"].as_f64() == Some(waiting)
+            })
+        };
+        let values = &function.curves[0].value;
+        let Some(after) = values.iter().position(|&f| f < (-1.0_f64).exp()) else {
+            // The stage ends before.
+            assert!(values.iter().any(|f| f.is_nan()) && of("tau").is_none());
+            continue;
+        };
+        let tau = of("tau").unwrap();
+        let found = tau["value"].as_f64().unwrap();
+        assert!((function.x[after - 1]..=function.x[after]).contains(&found), "{tau}");
+        assert!(tau["error"].as_f64().is_some_and(|error| error > 0.0), "{tau}");
+        assert_eq!(tau["error_from"], "jackknife");
+    }
+    let csv = std::fs::read_to_string(job.path("fits.csv")).unwrap();
+    assert!(csv.lines().next().unwrap().ends_with(",waiting_time"), "{csv}");
+    assert!(csv.lines().any(|line| line.contains("tau,A") && line.ends_with(",0.16")), "{csv}");
+}

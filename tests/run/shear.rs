@@ -246,6 +246,12 @@ block_size = 151
 levels = 1
 observables = ["mean-square-displacement", "self-intermediate-scattering-function"]
 wavenumbers = [2.0]
+[[stage.correlation]]
+origins = [0.0, 1.97]
+every = 4
+block_size = 101
+levels = 1
+observables = ["mean-square-displacement"]
 
 [output]
 directory = "out"
@@ -265,15 +271,28 @@ fn displacements_in_a_flow_are_those_beside_it() {
     job.succeeds(&["run", "job.toml", "--quiet"]);
     let first = &frames(&job, "out/flow.h5md")[0];
     let velocity = first.velocity.as_ref().unwrap();
-    let t = 6.0;
-    let square = |v: &[f64; 3]| {
-        let way = [v[0] * t - 0.5 * 0.4 * v[1] * t * t, v[1] * t, v[2] * t];
-        way.iter().map(|x| x * x).sum::<f64>()
+    let rate = 0.4;
+    // Within t, from a time origin on.
+    let expected = |origin: f64, t: f64| {
+        let square = |v: &[f64; 3]| {
+            let along = (v[0] - rate * v[1] * origin) * t - 0.5 * rate * v[1] * t * t;
+            along * along + (v[1] * t).powi(2) + (v[2] * t).powi(2)
+        };
+        velocity.iter().map(square).sum::<f64>() / 200.0
     };
-    let expected = velocity.iter().map(square).sum::<f64>() / 200.0;
     let [time, found] = displacement(&job, "flow").map(|values| *values.last().unwrap());
-    assert!((time - t).abs() < 1e-9, "{time}");
-    assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
+    assert!((time - 6.0).abs() < 1e-9, "{time}");
+    assert!((found / expected(0.0, 6.0) - 1.0).abs() < 1e-6, "{found}");
+    // Samples between the pairs follow the particles.
+    let aging = job.results("flow").aging().unwrap();
+    let of_origins = aging.iter().find(|of| of.functions[0].name == "mean_square_displacement");
+    let of_origins = of_origins.unwrap();
+    assert_eq!(of_origins.waiting_time, [0.0, 1.97]);
+    for (function, origin) in of_origins.functions.iter().zip([0.0, 1.97]) {
+        let (t, found) = (*function.x.last().unwrap(), *function.curves[0].value.last().unwrap());
+        assert!((t - 4.0).abs() < 1e-9, "{t}");
+        assert!((found / expected(origin, t) - 1.0).abs() < 1e-6, "{origin}: {found}");
+    }
 }
 
 /// In a liquid at rest in a tilted box, and in a flow: the same bits after stops. What needs distances of pairs is refused.
@@ -286,10 +305,16 @@ block_size = 8
 observables = ["mean-square-displacement", "self-overlap", "self-intermediate-scattering-function"]
 wavenumbers = [7.25]
 overlap_length = 0.3
+[[stage.correlation]]
+origins = [0.0, 0.1]
+every = 5
+block_size = 8
+observables = ["mean-square-displacement"]
 "#;
     let text = liquid("fixed-point") + STAGES.trim_end() + correlation;
     let flow = "trajectory = 50, gsd = true }\n";
-    let text = text.replace(flow, &format!("trajectory = 50, gsd = true }}{correlation}"));
+    let observed = "trajectory = 50, gsd = true, structure = { every = 20, bin_width = 0.1, maximum_wavenumber = 10.0 } }";
+    let text = text.replace(flow, &format!("{observed}{correlation}"));
     let text = text.replace("steps = 20\n", "steps = 200\n");
     let [whole, parts] = [(); 2].map(|()| Job::new(&text));
     whole.succeeds(&["run", "job.toml", "--quiet"]);
@@ -307,21 +332,12 @@ overlap_length = 0.3
         // Without the flow it would be about 20, as particles fly apart with it.
         assert!((0.01..2.0).contains(longest), "{stage}: {values:?}");
     }
-    for (old, new, parts) in [
-        (
-            "\"self-overlap\", \"self-intermediate-scattering-function\"]",
-            "\"self-overlap\", \"coherent-intermediate-scattering-function\"]",
-            "scattering-function is not made for it",
-        ),
-        (
-            "every = 5\nblock_size = 8",
-            "origins = [0.0, 0.2]\nevery = 5",
-            "a correlation from given time origins is not made for it",
-        ),
-    ] {
-        Job::new(&text.replace(old, new))
-            .fails(&["check", "job.toml"], &["the box is tilted", parts]);
-    }
+    let [of_particles, of_pairs] = ["self", "coherent"]
+        .map(|kind| format!("\"self-overlap\", \"{kind}-intermediate-scattering-function\"]"));
+    Job::new(&text.replace(&of_particles, &of_pairs)).fails(
+        &["check", "job.toml"],
+        &["the box is tilted", "scattering-function is not made for it"],
+    );
 }
 
 #[test]
@@ -335,7 +351,10 @@ fn what_knows_no_tilt_is_refused() {
     });
     let text: String = lines.map(|line| format!("{line}\n")).collect();
     let stage =
-        "[[stage]]\nname = \"first\"\nsteps = 10\nobserve = { structure = { every = 10 } }\n";
+        "[[stage]]\nname = \"first\"\nsteps = 10\nobserve = { bond_order = { every = 10 } }\n";
     job.write("next.toml", &(text + stage));
-    job.fails(&["run", "next.toml"], &["its box has a tilt", "the structure", "\"first\""]);
+    job.fails(
+        &["run", "next.toml"],
+        &["its box has a tilt", "bond-orientational order", "\"first\""],
+    );
 }

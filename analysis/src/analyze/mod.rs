@@ -16,6 +16,7 @@ mod drift;
 mod equilibrium;
 mod flags;
 mod groups;
+mod origins;
 mod over_temperature;
 mod runs;
 mod state;
@@ -50,6 +51,9 @@ pub struct Row {
     pub species: String,
     /// Wave number of `F_s`.
     pub wavenumber: Option<f64>,
+    /// Of functions from a given time origin, when it was, since the start of the stage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_time: Option<f64>,
     /// Value and error; NaN (in JSON null) where a flag says why it is not given.
     #[serde(flatten)]
     pub estimate: Estimate,
@@ -161,6 +165,8 @@ pub struct OverTemperature {
 pub struct Analysis {
     /// Hottest first.
     pub state_points: Vec<StatePoint>,
+    /// Of functions from given time origins, file after file.
+    pub from_origins: Vec<StatePoint>,
     /// Fits over all state points.
     pub over_temperature: Vec<Row>,
     /// What they were made on.
@@ -176,12 +182,22 @@ pub struct Analysis {
 /// If a file cannot be read or holds nothing to fit, or if files do not belong together
 /// ([`state_points`]).
 pub fn analyze(files: &[impl AsRef<Path>], same_temperature: Option<f64>) -> Result<Analysis> {
-    let runs = files.iter().map(|file| Run::read(file.as_ref())).collect::<Result<Vec<_>>>()?;
-    let runs = runs.into_iter().flatten().collect();
-    let state_points: Vec<StatePoint> =
-        groups::state_points(runs, same_temperature)?.iter().map(state_point::estimates).collect();
+    let (mut runs, mut from_origins) = (Vec::new(), Vec::new());
+    for file in files.iter().map(AsRef::as_ref) {
+        let points = origins::points(file)?;
+        // A stage may have nothing else.
+        if points.is_empty() || runs::are_averages_in(file)? {
+            runs.extend(Run::read(file)?);
+        }
+        from_origins.extend(points);
+    }
+    let groups = match runs.is_empty() {
+        true => Vec::new(),
+        false => groups::state_points(runs, same_temperature)?,
+    };
+    let state_points: Vec<StatePoint> = groups.iter().map(state_point::estimates).collect();
     let over_temperature::Fits { rows, series, notes } = over_temperature::fits(&state_points);
-    Ok(Analysis { state_points, over_temperature: rows, series, notes })
+    Ok(Analysis { state_points, from_origins, over_temperature: rows, series, notes })
 }
 
 /// The temperature that a stage of a plan was set to by a thermostat, its own or that of an earlier stage; `None` of a ramp, and
@@ -206,8 +222,13 @@ pub(crate) fn of_file(file: &ResultsFile, functions: Vec<Function>) -> Result<St
 }
 
 impl Analysis {
-    /// All rows, in order of the table.
+    /// All rows of averages over time origins, in order of the table.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.state_points.iter().flat_map(|point| &point.estimates).chain(&self.over_temperature)
+    }
+
+    /// And those of given time origins behind them.
+    fn all_rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows().chain(self.from_origins.iter().flat_map(|point| &point.estimates))
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::average::FEWEST_RUNS;
 use super::course::Course;
+use super::origins;
 use super::state::{SetState, without_seed};
 use crate::directories::h5_in;
 use crate::drift::Drift;
@@ -65,11 +66,11 @@ pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         }
         let mut found = Vec::new();
         for file in h5_in(path)? {
-            let has_fitted = || {
+            let has_any = || {
                 let files = ResultsFile::open_averages(&file)?;
-                Ok(files[0].dynamics()?.iter().any(is_fitted))
+                Ok(has_averages(&files[0])? || origins::are_in(&files[0])?)
             };
-            if read_consistent(&file, has_fitted)? {
+            if read_consistent(&file, has_any)? {
                 found.push(file);
             }
         }
@@ -88,6 +89,27 @@ pub fn results_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         known.push(absolute);
     }
     Ok(files)
+}
+
+/// Whether it holds what averages over time origins are fitted of.
+fn has_averages(file: &ResultsFile) -> Result<bool> {
+    Ok(file.dynamics()?.iter().any(is_fitted))
+}
+
+/// The same of a path.
+pub(super) fn are_averages_in(path: &Path) -> Result<bool> {
+    read_consistent(path, || has_averages(&ResultsFile::open_averages(path)?[0]))
+}
+
+/// What stands for a run each: systems, or the averages over those that start from one configuration.
+pub(super) fn systems_of(path: &Path) -> Result<Vec<ResultsFile>> {
+    let file = ResultsFile::open(path)?;
+    let is_of_configurations = file.ensemble().is_some_and(|of| of.configurations > 0);
+    let systems = match is_of_configurations {
+        true => ResultsFile::open_averages(path)?,
+        false => file.systems()?,
+    };
+    Ok(if systems.is_empty() { vec![file] } else { systems })
 }
 
 fn is_fitted(function: &Function) -> bool {
@@ -110,15 +132,8 @@ impl Run {
     }
 
     fn read_once(path: &Path) -> Result<Vec<Run>> {
-        let file = ResultsFile::open(path)?;
-        let is_of_configurations = file.ensemble().is_some_and(|of| of.configurations > 0);
-        let systems = match is_of_configurations {
-            true => ResultsFile::open_averages(path)?,
-            false => file.systems()?,
-        };
-        let files = if systems.is_empty() { vec![file] } else { systems };
         let run = |file: &ResultsFile| Self::of(file, file.dynamics()?);
-        let runs = files.iter().map(run).collect::<Result<Vec<_>>>()?;
+        let runs = systems_of(path)?.iter().map(run).collect::<Result<Vec<_>>>()?;
         if !runs[0].functions.iter().any(is_fitted) {
             let what = format!(
                 "no {} under /dynamics: a stage writes them with a [[stage.correlation]] without origins",

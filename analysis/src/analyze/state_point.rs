@@ -51,46 +51,10 @@ impl Curves<'_> {
 
 pub(super) fn estimates(group: &Group) -> StatePoint {
     let runs = &group.runs;
-    let temperatures: Vec<Estimate> = runs.iter().filter_map(Run::any_temperature).collect();
-    let mut point = StatePoint {
-        temperature: mean_temperature(&temperatures),
-        runs: runs.len(),
-        files: {
-            let mut files: Vec<_> = runs.iter().map(|run| run.file.clone()).collect();
-            files.dedup();
-            files
-        },
-        grouped_by: group.by.clone(),
-        estimates: Vec::new(),
-        notes: Vec::new(),
-        averages: Vec::new(),
-        curves: Vec::new(),
-        drift: runs[0].drift.clone(),
-    };
-    point.notes.extend(group.apart.iter().cloned());
+    let mut point = empty(group);
     for index in 0..runs[0].functions.len() {
         let functions: Vec<&Function> = runs.iter().map(|run| &run.functions[index]).collect();
-        let all = average(&functions);
-        if FITTED.contains(&all.name.as_str()) {
-            let without: Vec<Average> = (0..functions.len())
-                .filter(|_| functions.len() > 1)
-                .map(|out| {
-                    let mut others = functions.clone();
-                    others.remove(out);
-                    average(&others)
-                })
-                .collect();
-            for (k, curve) in all.curves.iter().enumerate() {
-                let without = without.iter().map(|average| average.curves[k].clone()).collect();
-                let curves = Curves { time: &all.time, all: curve, without };
-                match all.name.as_str() {
-                    MSD => displacement(&mut point, &all.species, &curves, runs[0].dimension),
-                    FS => relaxation(&mut point, &all.species, &curves),
-                    VACF => velocities(&mut point, &all.species, &curves, runs[0].dimension),
-                    _ => viscosity(&mut point, &all.species, &curves),
-                }
-            }
-        }
+        let all = fit(&mut point, &functions, runs[0].dimension);
         point.averages.push(all);
     }
     if let Some(motion) = &runs[0].drift {
@@ -100,6 +64,76 @@ pub(super) fn estimates(group: &Group) -> StatePoint {
     point
 }
 
+/// Those of functions from given time origins, one for each of the `waiting_times`.
+pub(super) fn from_origins(group: &Group, waiting_times: &[f64]) -> StatePoint {
+    let runs = &group.runs;
+    let mut point = empty(group);
+    for (index, &waiting_time) in waiting_times.iter().enumerate() {
+        let (rows, notes) = (point.estimates.len(), point.notes.len());
+        let functions: Vec<&Function> = runs.iter().map(|run| &run.functions[index]).collect();
+        fit(&mut point, &functions, runs[0].dimension);
+        for row in &mut point.estimates[rows..] {
+            row.waiting_time = Some(waiting_time);
+        }
+        for note in &mut point.notes[notes..] {
+            *note = format!("t_w = {}: {note}", short(waiting_time));
+        }
+    }
+    point.curves.clear();
+    if let Some(motion) = &runs[0].drift {
+        drift::remark(&mut point.estimates, motion);
+    }
+    point
+}
+
+/// What is known of runs before anything is fitted.
+fn empty(group: &Group) -> StatePoint {
+    let runs = &group.runs;
+    let temperatures: Vec<Estimate> = runs.iter().filter_map(Run::any_temperature).collect();
+    StatePoint {
+        temperature: mean_temperature(&temperatures),
+        runs: runs.len(),
+        files: {
+            let mut files: Vec<_> = runs.iter().map(|run| run.file.clone()).collect();
+            files.dedup();
+            files
+        },
+        grouped_by: group.by.clone(),
+        estimates: Vec::new(),
+        notes: group.apart.clone(),
+        averages: Vec::new(),
+        curves: Vec::new(),
+        drift: runs[0].drift.clone(),
+    }
+}
+
+/// Averages a function of all runs, and fits what is fitted of it.
+fn fit(point: &mut StatePoint, functions: &[&Function], dimension: usize) -> Average {
+    let all = average(functions);
+    if !FITTED.contains(&all.name.as_str()) {
+        return all;
+    }
+    let without: Vec<Average> = (0..functions.len())
+        .filter(|_| functions.len() > 1)
+        .map(|out| {
+            let mut others = functions.to_vec();
+            others.remove(out);
+            average(&others)
+        })
+        .collect();
+    for (k, curve) in all.curves.iter().enumerate() {
+        let without = without.iter().map(|average| average.curves[k].clone()).collect();
+        let curves = Curves { time: &all.time, all: curve, without };
+        match all.name.as_str() {
+            MSD => displacement(point, &all.species, &curves, dimension),
+            FS => relaxation(point, &all.species, &curves),
+            VACF => velocities(point, &all.species, &curves, dimension),
+            _ => viscosity(point, &all.species, &curves),
+        }
+    }
+    all
+}
+
 impl StatePoint {
     fn row(&self, quantity: &str, species: &str, estimate: (Estimate, &'static str)) -> Row {
         Row {
@@ -107,6 +141,7 @@ impl StatePoint {
             quantity: quantity.into(),
             species: species.into(),
             wavenumber: None,
+            waiting_time: None,
             estimate: estimate.0,
             error_from: estimate.1,
             from: f64::NAN,

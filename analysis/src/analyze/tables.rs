@@ -8,7 +8,7 @@ impl Analysis {
     /// The table of a terminal, with what could not be estimated below it.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for point in &self.state_points {
+        for point in self.state_points.iter().chain(&self.from_origins) {
             let files: Vec<String> =
                 point.files.iter().map(|file| file.display().to_string()).collect();
             let temperature = match point.temperature {
@@ -26,13 +26,17 @@ impl Analysis {
             let _ = writeln!(text, "{temperature} ({runs}; {by}): {}", files.join(", "));
         }
         let head = [
-            "T", "quantity", "species", "q", "value", "error", "window", "chi2/dof", "", "flags",
-            "",
+            "T", "quantity", "species", "q", "t_w", "value", "error", "window", "chi2/dof", "",
+            "flags", "",
         ];
-        let mut table = vec![head.map(String::from)];
-        table.extend(self.rows().map(cells));
+        let mut table = vec![head.map(String::from).to_vec()];
+        table.extend(self.all_rows().map(cells));
+        if self.from_origins.is_empty() {
+            table.iter_mut().for_each(|row| drop(row.remove(WAITING_TIME)));
+        }
         let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max();
-        let widths: Vec<usize> = (0..head.len()).map(|column| width(column).unwrap_or(0)).collect();
+        let widths: Vec<usize> =
+            (0..table[0].len()).map(|column| width(column).unwrap_or(0)).collect();
         text.push('\n');
         for row in &table {
             let line: Vec<String> =
@@ -44,7 +48,8 @@ impl Analysis {
             let at = at.unwrap_or_default();
             point.notes.iter().map(|note| format!("{at}{note}\n")).collect::<String>()
         };
-        let notes: String = self.state_points.iter().map(of_point).collect();
+        let points = self.state_points.iter().chain(&self.from_origins);
+        let notes: String = points.map(of_point).collect();
         let notes = self.notes.iter().fold(notes, |notes, note| notes + note + "\n");
         if notes.is_empty() { text } else { format!("{text}\n{notes}") }
     }
@@ -52,12 +57,12 @@ impl Analysis {
     /// The estimates as comma-separated values.
     pub fn csv(&self) -> String {
         let mut text = String::from(
-            "temperature,quantity,species,q,value,error,error_from,from,to,reduced_chi_squared,flags,remark\n",
+            "temperature,quantity,species,q,value,error,error_from,from,to,reduced_chi_squared,flags,remark,waiting_time\n",
         );
-        for row in self.rows() {
+        for row in self.all_rows() {
             let _ = writeln!(
                 text,
-                "{},{},{},{},{},{},{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{},{},{},{},{},{}",
                 optional(row.temperature),
                 row.quantity,
                 row.species,
@@ -69,7 +74,8 @@ impl Analysis {
                 row.to,
                 number(row.reduced_chi_squared),
                 flags::names(&row.flags),
-                row.remark
+                row.remark,
+                optional(row.waiting_time)
             );
         }
         text
@@ -110,16 +116,20 @@ impl Analysis {
     }
 }
 
-fn cells(row: &Row) -> [String; 11] {
+/// Its column of the table.
+const WAITING_TIME: usize = 4;
+
+fn cells(row: &Row) -> Vec<String> {
     let (value, error) = match row.is_given() {
         true => with_error(row.estimate.value, row.estimate.error),
         false => ("-".into(), "-".into()),
     };
-    [
+    let cells = [
         row.temperature.map(short).unwrap_or_default(),
         row.quantity.clone(),
         row.species.clone(),
         row.wavenumber.map(short).unwrap_or_default(),
+        row.waiting_time.map(short).unwrap_or_default(),
         value,
         error,
         format!("{} to {}", short(row.from), short(row.to)),
@@ -131,7 +141,8 @@ fn cells(row: &Row) -> [String; 11] {
         row.error_from.into(),
         flags::names(&row.flags),
         row.remark.clone(),
-    ]
+    ];
+    cells.to_vec()
 }
 
 fn optional(x: Option<f64>) -> String {

@@ -105,8 +105,28 @@ fn oscillatory(
     Some(ShearPlan::Oscillatory { amplitude, period })
 }
 
+/// Samples along which particles are followed beside a flow from given time origins: all their steps are in memory.
+const MOST_SAMPLES: u64 = 10_000_000;
+
+fn check_origins(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
+    for (stage, typed) in plan.stages.iter().zip(&document.stage) {
+        for (correlation, typed) in stage.correlations.iter().zip(&typed.correlation) {
+            let Some(first) = correlation.origins.first() else { continue };
+            let samples = (stage.steps - first) / correlation.every;
+            if stage.shear.is_some() && samples > MOST_SAMPLES {
+                let message = format!("follows particles beside a flow by {samples} samples");
+                let least = (stage.steps - first).div_ceil(MOST_SAMPLES);
+                let help = format!("an interval of at least {least}, or a shorter stage");
+                let span = typed.every.as_ref().map_or(&typed.span, |every| &every.span);
+                checker.reject(span, message, help);
+            }
+        }
+    }
+}
+
 /// What the rest of the plan says of boxes with a tilt.
 pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
+    check_origins(plan, document, checker);
     for number in plan.tilted_stages() {
         let typed = &document.stage[number];
         if let Some(what) = plan.stages[number].needs_straight_box() {

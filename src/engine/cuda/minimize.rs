@@ -23,7 +23,7 @@ use super::tuning::default_lanes_log2;
 use crate::engine::minimizer::{CancelToken, Descent, InherentStructure, Minimizer};
 use crate::engine::precision::{Double, Policy};
 use crate::engine::report::Hardware;
-use crate::engine::{Engine, EngineError, ExactState};
+use crate::engine::{Engine, EngineError, ExactState, skin};
 use crate::integrator::fire;
 use crate::plan::{InherentStructuresPlan, Plan};
 use crate::system::{SimulationBox, Snapshot, species_of_particles};
@@ -154,7 +154,9 @@ fn program_over(plan: &Plan) -> Program {
     let system = &plan.system;
     let policy = Double::new(&system.simulation_box, plan.run.flight(), &system.species);
     let text = include_str!("../../../kernels/minimize/descend.cu");
+    let for_tilts = system.simulation_box.is_tilted();
     md_program("descend.cu", text, &policy, plan)
+        .define([("TILTED", u32::from(for_tilts).to_string())])
         .include(&[FIRE, SHARED])
         .checked(&[DescentKernels::checks()])
 }
@@ -187,14 +189,15 @@ impl Minimizer for CudaMinimizer {
         if self.descent.plan.system.simulation_box == simulation_box {
             return Ok(());
         }
-        assert!(
-            !simulation_box.is_tilted(),
-            "descents in tilted boxes take place on the processor"
-        );
-        self.descent.plan.system.simulation_box = simulation_box;
+        let plan = &mut self.descent.plan;
+        plan.system.simulation_box = simulation_box;
         match &mut self.on_gpu {
-            Some(on_gpu) => on_gpu.set_box(&self.descent.plan),
-            None => Ok(()),
+            // With lists that are as wide as those of an engine made for this box.
+            Some(on_gpu) if on_gpu.skin() == skin::on_one_gpu(plan) => on_gpu.set_box(plan),
+            on_gpu => {
+                *on_gpu = None;
+                Ok(())
+            }
         }
     }
 
@@ -293,6 +296,11 @@ impl OnGpu {
         snapshot.velocity.fill([0.0; 3]);
         let Progress { residual_force, fire: Fire { iterations, .. }, .. } = progress;
         Ok(InherentStructure { snapshot, energy, pressure, stress, residual_force, iterations })
+    }
+
+    /// Of the neighbor lists.
+    fn skin(&self) -> f64 {
+        self.engine.neighbor_list.shape().skin
     }
 
     /// Has the particles that come in another box.

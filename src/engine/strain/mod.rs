@@ -20,7 +20,6 @@ mod system;
 use self::course::Course;
 use self::minimum::Minimum;
 use self::system::{Protocol, System};
-use super::minimizer::on_gpus;
 use super::minimizers::of_system;
 use super::report::{EngineReport, Execution};
 use super::{
@@ -116,8 +115,7 @@ impl StrainedSystems {
         let of_stage = &plan.stages[stage];
         let strain = of_stage.strain.clone().expect("a stage of strain");
         let mut plan_of_descents = plan.clone();
-        let may_tilt = strain.may_tilt(&plan.system.simulation_box);
-        if plan.run.precision == Precision::FixedPoint || !on_gpus(may_tilt) {
+        if plan.run.precision == Precision::FixedPoint {
             // As at the start of a stage: the same bits whatever engine the run has.
             plan_of_descents.run.engine = EngineChoice::Cpu;
         }

@@ -55,6 +55,11 @@ impl PeculiarMotion {
         of_flow.unwrap_or((self.simulation_box, 0.0))
     }
 
+    /// The box at a step of the run.
+    pub fn box_at(&self, step: u64) -> SimulationBox {
+        self.at(step).0
+    }
+
     /// The next sample, with the places beside the flow.
     pub fn of(&mut self, snapshot: &Snapshot) -> Snapshot {
         let (simulation_box, strain) = self.at(snapshot.step);

@@ -238,6 +238,10 @@ impl Correlations {
 
     /// Follows particles beside a flow, or in a tilted box. The host takes the samples.
     pub fn beside(mut self, motion: Option<PeculiarMotion>) -> Self {
+        let in_flow = motion.as_ref().is_some_and(PeculiarMotion::is_in_flow);
+        if let Some(grid) = self.origins.as_ref().filter(|_| in_flow) {
+            self.frames = Some(FrameScheme::new(Arc::new(grid.times_in_flow(self.plan.every))));
+        }
         self.motion = motion;
         self
     }

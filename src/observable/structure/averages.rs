@@ -6,6 +6,7 @@ use super::pair_distribution::PairDistribution;
 use super::structure_factor::StructureFactor;
 use crate::observable::accumulator::BlockAverage;
 use crate::observable::dynamics::Part;
+use crate::observable::dynamics::affine::PeculiarMotion;
 use crate::observable::dynamics::evaluation::{
     DensityEvaluation, Offloaded, SampledStructure, StructureEvaluation,
 };
@@ -32,6 +33,8 @@ pub struct Structure {
     context: SampleContext,
     /// An engine takes the samples.
     of_engine: bool,
+    /// In a box with a tilt.
+    tilted: Option<PeculiarMotion>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,7 +71,20 @@ impl Structure {
             samples: 0,
             context: context.clone(),
             of_engine: false,
+            tilted: None,
         })
+    }
+
+    /// In a box with a tilt: S(q) of wave vectors across it, and samples are taken by the host.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn tilted(mut self, motion: Option<PeculiarMotion>) -> Result<Self, ObservableError> {
+        if motion.is_some() {
+            self.structure_factor = StructureFactor::across_tilt(&self.plan, &self.context)?;
+        }
+        self.tilted = motion;
+        Ok(self)
     }
 
     /// Whether a sample has to be taken after this many steps of the stage.
@@ -86,14 +102,17 @@ impl Structure {
     /// If the number of particles is another.
     pub fn sample(&mut self, snapshot: &Snapshot) {
         assert_eq!(snapshot.position.len(), self.order.len(), "number of particles");
-        self.pair_distribution.sample(snapshot, &self.order);
+        let box_of_sample = |motion: &PeculiarMotion| motion.box_at(snapshot.step);
+        let simulation_box =
+            self.tilted.as_ref().map_or(self.context.simulation_box, box_of_sample);
+        self.pair_distribution.sample(snapshot, &self.order, &simulation_box);
         self.structure_factor.sample(snapshot, &self.order);
         self.samples += 1;
     }
 
     /// Leaves samples to an engine from now on, if it may take them: no more are taken here.
     pub fn hand_over(&mut self) -> Option<Offloaded> {
-        if !self.order.is_of_engines(&self.context) {
+        if self.tilted.is_some() || !self.order.is_of_engines(&self.context) {
             return None;
         }
         self.of_engine = true;
@@ -141,7 +160,7 @@ impl Structure {
                 axes: vec![Axis { name: AxisName::Wavenumber, values: wavenumbers }],
                 shells: Some(Shells::new(shells, simulation_box)),
                 unit: StructureFunction::StructureFactor.descriptor().unit.text(dimension),
-                formula: StructureFactor::formula(of_all).into(),
+                formula: self.structure_factor.formula(of_all),
                 has_change: false,
                 is_fluctuation: false,
             };

@@ -14,6 +14,9 @@ use crate::system::{SimulationBox, Snapshot};
 /// `N_a (N_a - 1) / 2 v / V` for `a = b`, with `v` the volume of the spherical shell (the area of the ring in
 /// two dimensions). Thus an ideal gas of any size gives 1 exactly on average.
 ///
+/// In a tilted box particles lie by their skewed coordinates. Of a pair the image that is nearest along y is straightened, and then turned
+/// back along x: up to half of the edges there is one image at most, at any tilt.
+///
 /// Cost: all pairs when the largest distance is over a third of the edge, else cells of at least the
 /// largest distance. Counts are integers, so that the order of threads does not matter.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,13 +74,15 @@ impl PairDistribution {
         (0..self.bins).map(|bin| (bin as f64 + 0.5) * self.bin_width).collect()
     }
 
-    pub(super) fn sample(&mut self, snapshot: &Snapshot, order: &ParticleOrder) {
-        let histogram = self.histogram(&CellSorted::new(
-            snapshot,
-            order,
-            &self.simulation_box,
-            self.bins as f64 * self.bin_width,
-        ));
+    /// `simulation_box`: that of the sample, with its tilt.
+    pub(super) fn sample(
+        &mut self,
+        snapshot: &Snapshot,
+        order: &ParticleOrder,
+        simulation_box: &SimulationBox,
+    ) {
+        let distance = self.bins as f64 * self.bin_width;
+        let histogram = self.histogram(&CellSorted::new(snapshot, order, simulation_box, distance));
         let bins = self.bins;
         self.add(|pair, bin| histogram[pair * (bins + 1) + bin]);
     }
@@ -152,6 +157,7 @@ impl PairDistribution {
     fn count_neighbors(&self, particles: &CellSorted, particle: usize, histogram: &mut [u64]) {
         let edges = self.simulation_box.padded_edges();
         let inverse_edges = edges.map(f64::recip);
+        let nearest = |d: f64, k: usize| d - edges[k] * nearest_integer(d * inverse_edges[k]);
         let beyond = self.bins as f64;
         let inverse_width = self.bin_width.recip();
         let own: [f64; 3] = std::array::from_fn(|k| particles.position[k][particle]);
@@ -169,14 +175,18 @@ impl PairDistribution {
                 let mut first = start;
                 while first < end {
                     let count = (end - first).min(LANES);
-                    let mut distance = [0.0; LANES];
-                    for k in 0..3 {
-                        let others = &particles.position[k][first..first + count];
-                        for (sum, other) in distance.iter_mut().zip(others) {
-                            let d = other - own[k];
-                            let d = d - edges[k] * nearest_integer(d * inverse_edges[k]);
-                            *sum += d * d;
-                        }
+                    let [x, y, z] = [0, 1, 2].map(|k| &particles.position[k][first..first + count]);
+                    let (mut along_y, mut distance) = ([0.0; LANES], [0.0; LANES]);
+                    for (d, other) in along_y.iter_mut().zip(y) {
+                        *d = nearest(other - own[1], 1);
+                    }
+                    for ((sum, other), along_y) in distance.iter_mut().zip(x).zip(along_y) {
+                        let d = nearest(other - own[0] + particles.slope * along_y, 0);
+                        *sum = d * d + along_y * along_y;
+                    }
+                    for (sum, other) in distance.iter_mut().zip(z) {
+                        let d = nearest(other - own[2], 2);
+                        *sum += d * d;
                     }
                     // No branch on the distance: about every second pair is farther.
                     let bins: [u32; LANES] = std::array::from_fn(|i| {
@@ -208,8 +218,10 @@ impl InnerLoop for CountNeighbors<'_> {
     }
 }
 
-/// Positions sorted by cell, then by species.
+/// Positions sorted by cell, then by species; skewed in a tilted box.
 struct CellSorted {
+    /// Of the box ([`SimulationBox::slope`]).
+    slope: f64,
     position: [Vec<f64>; 3],
     cell: Vec<u32>,
     /// First particle of every (cell, species), and the end.
@@ -227,12 +239,19 @@ impl CellSorted {
         distance: f64,
     ) -> Self {
         let edges = simulation_box.padded_edges();
+        let slope = simulation_box.slope();
+        // Cells are slabs along the tilted period, narrower across than along x.
+        let reach = [distance * (1.0 + slope * slope).sqrt(), distance, distance];
+        let place = |id: u32| {
+            let [x, y, z] = snapshot.position[id as usize];
+            [x - slope * y, y, z]
+        };
         let count = order.len();
         // With fewer than three cells, an axis is not divided. No more cells than particles.
         let most = (count as f64).powf(1.0 / simulation_box.dimension() as f64);
         let cells: [usize; 3] = std::array::from_fn(|k| {
             let cells = if k < simulation_box.dimension() {
-                (edges[k] / distance).min(most).floor() as usize
+                (edges[k] / reach[k]).min(most).floor() as usize
             } else {
                 1
             };
@@ -240,7 +259,7 @@ impl CellSorted {
         });
         let species = order.species_count();
         let cell_of = |id: u32| {
-            let r = snapshot.position[id as usize];
+            let r = place(id);
             let [x, y, z] = std::array::from_fn(|k| {
                 let index = (r[k] / edges[k] * cells[k] as f64).floor().max(0.0) as usize;
                 index.min(cells[k] - 1)
@@ -263,14 +282,14 @@ impl CellSorted {
         let mut position: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; count]);
         let mut cell = vec![0; count];
         for (&key, &id) in keys.iter().zip(order.ids()) {
-            let place = next[key];
+            let at = next[key];
             next[key] += 1;
-            for (component, r) in position.iter_mut().zip(snapshot.position[id as usize]) {
-                component[place] = r;
+            for (component, r) in position.iter_mut().zip(place(id)) {
+                component[at] = r;
             }
-            cell[place] = (key / species) as u32;
+            cell[at] = (key / species) as u32;
         }
-        CellSorted { position, cell, starts, species, neighbors: later_neighbors(cells) }
+        CellSorted { slope, position, cell, starts, species, neighbors: later_neighbors(cells) }
     }
 
     fn len(&self) -> usize {
@@ -399,6 +418,40 @@ mod tests {
                 .collect();
             let expected = brute_force(&state, &context, largest, 0.5);
             assert_eq!(inside, expected, "edges {edges:?}, up to {largest}");
+        }
+    }
+
+    /// Of all images of all pairs, in boxes of any tilt.
+    #[test]
+    fn every_image_within_half_an_edge_is_counted_once_in_tilted_boxes() {
+        for (edges, tilt, largest) in [
+            ([8.0, 8.0, 8.0], 0.5, 4.0),
+            ([8.0, 11.0, 9.0], -0.47, 4.0),
+            ([16.0, 8.0, 9.0], 0.31, 2.5),
+            ([12.0, 12.0, 12.0], -0.5, 1.5),
+        ] {
+            let context = context(&edges, &[300], 10);
+            let tilted = context.simulation_box.with_tilt(tilt);
+            let mut rng = StdRng::seed_from_u64(9);
+            let mut places = ideal_gas(&mut rng, &context.simulation_box, 300);
+            places.iter_mut().for_each(|place| place[0] += tilted.slope() * place[1]);
+            let state = snapshot(&context.simulation_box, 0, &places, &places);
+            let state = Snapshot { position: places.clone(), ..state };
+            let order = ParticleOrder::new(&context).unwrap();
+            let distribution = PairDistribution::new(&plan(largest, 0.5), &context).unwrap();
+            let found = distribution.histogram(&CellSorted::new(&state, &order, &tilted, largest));
+            let mut expected = vec![0; distribution.bins];
+            let images = [-2, -1, 0, 1, 2];
+            for (i, j) in (0..300).flat_map(|i| (0..i).map(move |j| (i, j))) {
+                for image in images.iter().flat_map(|x| images.map(|y| [*x, y, 0])) {
+                    let other = tilted.unwrapped(places[j], image);
+                    let [x, y, z]: [f64; 3] = std::array::from_fn(|k| other[k] - places[i][k]);
+                    let z = z - edges[2] * (z / edges[2]).round();
+                    let bin = ((x * x + y * y + z * z).sqrt() / 0.5) as usize;
+                    expected.iter_mut().skip(bin).take(1).for_each(|count| *count += 1);
+                }
+            }
+            assert_eq!(found[..distribution.bins], expected, "{edges:?}, {tilt}");
         }
     }
 

@@ -6,7 +6,7 @@ use crate::observable::particle_order::ParticleOrder;
 use crate::observable::wavevectors::{self, WaveVectorShell};
 use crate::observable::{ObservableError, SampleContext, species_pairs};
 use crate::plan::StructurePlan;
-use crate::system::Snapshot;
+use crate::system::{SimulationBox, Snapshot};
 
 /// Shells up to the largest wave number, at most; closer ones than half of `2 pi / L` are not wanted.
 const MOST_SHELLS: f64 = 100.0;
@@ -18,6 +18,8 @@ const MOST_SHELLS: f64 = 100.0;
 /// ordered pairs `(a, b)` (Hansen & McDonald, Theory of Simple Liquids, section 4.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct StructureFactor {
+    /// Of wave vectors with `q_x = 0` only.
+    across: bool,
     shells: Vec<WaveVectorShell>,
     /// Vectors of all shells, one of each `q`, `-q`.
     modes: DensityModes,
@@ -29,15 +31,36 @@ impl StructureFactor {
     const OF_PAIRS: &str = "<rho_a(q) rho_b(-q)> / N with rho_a(q) = sum_i^a exp(i q . r_i) and N all particles, \
                                averaged over the wave vectors of a shell";
     const OF_ALL: &str = "<|rho(q)|^2> / N with rho(q) = sum_i exp(i q . r_i), averaged over the wave vectors of a shell";
+    const ACROSS: &str = " that are across the tilt, q_x = 0";
 
     /// Of pairs of species, or of all particles.
-    pub fn formula(of_all: bool) -> &'static str {
-        if of_all { Self::OF_ALL } else { Self::OF_PAIRS }
+    pub fn formula(&self, of_all: bool) -> String {
+        let of_vectors = if self.across { Self::ACROSS } else { "" };
+        format!("{}{of_vectors}", if of_all { Self::OF_ALL } else { Self::OF_PAIRS })
     }
 
     /// # Errors
     /// For a largest wave number that is smaller than the smallest of the box, or far too large.
     pub fn new(plan: &StructurePlan, context: &SampleContext) -> Result<Self, ObservableError> {
+        Self::of_vectors(plan, context, false)
+    }
+
+    /// Of wave vectors with `q_x = 0`, which fit the box at any tilt: `q = 2 pi (n_x / L_x, (n_y - u n_x) / L_y, n_z / L_z)`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn across_tilt(
+        plan: &StructurePlan,
+        context: &SampleContext,
+    ) -> Result<Self, ObservableError> {
+        Self::of_vectors(plan, context, true)
+    }
+
+    fn of_vectors(
+        plan: &StructurePlan,
+        context: &SampleContext,
+        across: bool,
+    ) -> Result<Self, ObservableError> {
         let simulation_box = &context.simulation_box;
         let longest_edge = simulation_box.edges().iter().copied().fold(0.0, f64::max);
         let (smallest, maximum) = (TAU / longest_edge, plan.maximum_wavenumber);
@@ -48,11 +71,18 @@ impl StructureFactor {
         let spacing = (0.5 * TAU / simulation_box.shortest_edge()).max(maximum / MOST_SHELLS);
         let steps = ((maximum - smallest) / spacing).floor() as usize;
         let wanted: Vec<f64> = (0..=steps).map(|i| smallest + i as f64 * spacing).collect();
-        let shells = wavevectors::shells(simulation_box, &wanted, plan.vectors_per_shell)?;
+        let mut edges = simulation_box.edges().to_vec();
+        if across {
+            // So short that all other vectors are longer than any that is wanted.
+            edges[0] = 0.1 * TAU / maximum;
+        }
+        let fitting = SimulationBox::new(&edges);
+        let shells = wavevectors::shells(&fitting, &wanted, plan.vectors_per_shell)?;
         let vectors = shells.iter().flat_map(|shell| shell.lattice_vectors()).collect();
         let pairs = species_pairs(context.species.len()).len();
         let of_all = usize::from(plan.diameter_classes.is_some());
         Ok(StructureFactor {
+            across,
             modes: DensityModes::new(simulation_box, vectors),
             averages: vec![vec![BlockAverage::new(1); shells.len()]; pairs + of_all],
             shells,

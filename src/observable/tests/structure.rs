@@ -8,6 +8,7 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 use super::super::trajectories::{context, ideal_gas, random_walk, snapshot};
 use super::bits;
 use crate::observable::Structure;
+use crate::observable::dynamics::affine::PeculiarMotion;
 use crate::observable::structure::structure_factor;
 use crate::plan::StructurePlan;
 
@@ -140,4 +141,31 @@ fn resumed_structure_ends_with_the_same_bits() {
     walk[8..].iter().for_each(|snapshot| second.sample(snapshot));
     assert_eq!(bits(&second.results()), bits(&whole.results()));
     assert_eq!(whole.results()[0].count[0], 21);
+}
+
+/// Wave vectors have no component along x, which the tilt changes; S(q) is the sum of its definition.
+#[test]
+fn in_tilted_boxes_wave_vectors_are_those_across_the_tilt() {
+    let context = context(&[9.0, 8.0, 7.0], &[40], 10);
+    let plan = structure_plan(3.0, 0.5, 4.0);
+    let walk = random_walk(&context, 7, 0.3, 0, 1, 1);
+    let tilted = PeculiarMotion::new(context.simulation_box.with_tilt(0.3), None, 0.01, 0);
+    let mut structure = Structure::new(&plan, &context).unwrap().tilted(Some(tilted)).unwrap();
+    structure.sample(&walk[0]);
+    assert!(structure.hand_over().is_none(), "engines know no tilt");
+    let factor = structure_factor::StructureFactor::across_tilt(&plan, &context).unwrap();
+    let found = &structure.results()[1].value;
+    assert!(found.len() > 4 && structure.layouts()[1].formula.contains("q_x = 0"));
+    for (shell, found) in factor.shells().iter().zip(found) {
+        let vectors = shell.vectors(&context.simulation_box);
+        let of_vector = |q: &[f64; 3]| {
+            assert_eq!(q[0], 0.0);
+            let phase = |r: &[f64; 3]| (0..3).map(|k| q[k] * r[k]).sum::<f64>();
+            let sum = |of: fn(f64) -> f64| walk[0].position.iter().map(|r| of(phase(r))).sum();
+            let [re, im]: [f64; 2] = [sum(f64::cos), sum(f64::sin)];
+            (re * re + im * im) / 40.0
+        };
+        let expected = vectors.iter().map(of_vector).sum::<f64>() / vectors.len() as f64;
+        assert!((found - expected).abs() < 1e-10, "{}: {found} {expected}", shell.wavenumber);
+    }
 }

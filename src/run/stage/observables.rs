@@ -94,7 +94,10 @@ impl Observables {
             })
             .collect::<Result<_, ObservableError>>()?;
         let structure = match &stage.observe.structure {
-            Some(plan) => Some(Structure::new(plan, &context_of(&plan.diameter_classes))?),
+            Some(plan) => {
+                let structure = Structure::new(plan, &context_of(&plan.diameter_classes))?;
+                Some(structure.tilted(motion)?)
+            }
             None => None,
         };
         let bond_order = match &stage.observe.bond_order {

@@ -13,6 +13,7 @@ use crate::engine::minimizer::{CancelToken, Descent, InherentStructure};
 use crate::engine::minimizers::{Descents, Minimizers, of_system};
 use crate::engine::precision::{Double, Policy};
 use crate::engine::report::Hardware;
+use crate::engine::state::{skewed, straightened};
 use crate::engine::thermodynamics::symmetric;
 use crate::engine::{EngineError, Workers};
 use crate::plan::{InherentStructuresPlan, Plan};
@@ -47,7 +48,7 @@ struct Start {
 
 /// The kernels of a plan for this many systems, ready to be compiled.
 pub fn program(plan: &Plan, systems: usize, multiprocessors: u32) -> Program {
-    many_program::program(plan, Blocks::new(systems, multiprocessors))
+    many_program::program(plan, Blocks::new(systems, multiprocessors), plan.has_tilts())
 }
 
 impl ManyMinimizers {
@@ -76,7 +77,10 @@ impl Minimizers for ManyMinimizers {
         let ManyMinimizers { descent, gpu, workers, .. } = self;
         let slots = match &mut self.slots {
             Some(slots) => slots,
-            empty => empty.insert(Slots::new(descent, self.systems, gpu)?),
+            empty => {
+                let for_tilts = descent.plan.has_tilts();
+                empty.insert(Slots::new(descent, self.systems, gpu, for_tilts)?)
+            }
         };
         // Those that may want another descent, the first one last.
         let mut waiting: Vec<usize> = (0..systems.len()).rev().collect();
@@ -92,6 +96,10 @@ impl Minimizers for ManyMinimizers {
             }
             if under_way.is_empty() {
                 return Ok(());
+            }
+            if !under_way.iter().all(|of| slots.takes(&of.start.simulation_box)) {
+                *slots = Slots::new(descent, self.systems, gpu, true)?;
+                under_way.iter_mut().for_each(|of| of.how = turn::BEGINS);
             }
             descent.go_on()?;
             let outcomes = slots.launch(&turns(&under_way))?;
@@ -159,13 +167,10 @@ impl Start {
         snapshot: &Snapshot,
         simulation_box: SimulationBox,
     ) -> Result<Self, EngineError> {
-        assert!(
-            !simulation_box.is_tilted(),
-            "descents in tilted boxes take place on the processor"
-        );
         let plan = &descent.plan;
         let policy = Double::new(&simulation_box, plan.run.flight(), &plan.system.species);
-        let (mut position, mut image) = (snapshot.position.clone(), snapshot.image.clone());
+        let skewed = snapshot.position.iter().map(|&place| skewed(place, &simulation_box));
+        let (mut position, mut image) = (skewed.collect::<Vec<_>>(), snapshot.image.clone());
         for (particle, (position, image)) in position.iter_mut().zip(&mut image).enumerate() {
             for axis in 0..simulation_box.dimension() {
                 if !position[axis].is_finite() {
@@ -251,7 +256,7 @@ fn minimum(
         snapshot: Snapshot {
             step: *step,
             velocity: vec![[0.0; 3]; count],
-            position,
+            position: straightened(position, simulation_box),
             image: given.image[particles].to_vec(),
             diameter: packed.diameter.clone().into(),
         },

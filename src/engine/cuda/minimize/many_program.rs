@@ -46,6 +46,8 @@ device_struct! {
         /// Of the configuration that it takes.
         pub entry: u32,
         pub unused: u32,
+        /// Of its box.
+        pub tilt: f64,
     }
 }
 
@@ -144,16 +146,15 @@ pub fn shared_bytes(plan: &Plan) -> usize {
     8 * (particles * staged_stride(plan) + tiles(particles) * ENERGY_SUMS)
 }
 
-/// Whether systems of a plan have room for a block each; not in tilted boxes.
+/// Whether systems of a plan have room for a block each.
 pub fn is_room(plan: &Plan, gpu: &Gpu) -> Result<bool, EngineError> {
     let room = Session::open(gpu.clone())?.shared_memory()?;
     let particles = plan.system.particle_count();
-    let is_tilted = plan.system.simulation_box.is_tilted();
-    Ok(!is_tilted && particles <= MOST_PARTICLES && shared_bytes(plan) + SHARED_BYTES <= room)
+    Ok(particles <= MOST_PARTICLES && shared_bytes(plan) + SHARED_BYTES <= room)
 }
 
-/// The kernel of descents side by side.
-pub fn program(plan: &Plan, blocks: Blocks) -> Program {
+/// The kernel of descents side by side; `for_tilts`: in boxes that may have a tilt.
+pub fn program(plan: &Plan, blocks: Blocks, for_tilts: bool) -> Program {
     let system = &plan.system;
     let policy = Double::new(&system.simulation_box, plan.run.flight(), &system.species);
     let text = include_str!("../../../../kernels/minimize/descend_many.cu");
@@ -161,7 +162,7 @@ pub fn program(plan: &Plan, blocks: Blocks) -> Program {
         .include(&[FIRE, DESCENT, SHARED])
         .define([
             ("OWN_BOXES", "1".to_owned()),
-            ("TILTED", "0".to_owned()),
+            ("TILTED", u32::from(for_tilts).to_string()),
             ("CUBIC", "0".to_owned()),
             ("SATURATING", "0".to_owned()),
             ("STAGED_COPIES", "1".to_owned()),

@@ -21,7 +21,7 @@ use crate::engine::precision::{Double, Policy};
 use crate::engine::skin;
 use crate::integrator::fire;
 use crate::plan::{Plan, Precision};
-use crate::system::species_of_particles;
+use crate::system::{SimulationBox, species_of_particles};
 
 /// Most places, and most memory for particles and lists.
 const MOST_SLOTS: usize = 4096;
@@ -72,6 +72,8 @@ pub struct Slots {
     plan: Plan,
     count: usize,
     shape: ListShape,
+    /// Whether boxes may have a tilt.
+    for_tilts: bool,
     particles: ParticleBuffers,
     list: Buffer,
     /// Where everything lies, of each slot.
@@ -227,7 +229,8 @@ impl Exchange {
                     (turn::BEGINS, entries - 1)
                 }
             };
-            all.push(DescentTurn { slot, how, entry, unused: 0 });
+            let tilt = policy.slope().tilt;
+            all.push(DescentTurn { slot, how, entry, unused: 0, tilt });
         }
         self.turns.write(&all)?;
         self.boxes.write(&boxes)?;
@@ -241,22 +244,27 @@ impl Exchange {
 }
 
 impl Slots {
-    /// For this many systems, or as many as there is room for.
+    /// For this many systems, or as many as there is room for; `for_tilts`: in boxes that may have a tilt.
     ///
     /// # Errors
     /// If the kernel cannot be compiled, or the GPU has no room. So in what follows.
-    pub fn new(descent: &Descent, systems: usize, gpu: &Gpu) -> Result<Self, EngineError> {
+    pub fn new(
+        descent: &Descent,
+        systems: usize,
+        gpu: &Gpu,
+        for_tilts: bool,
+    ) -> Result<Self, EngineError> {
         let plan = &descent.plan;
         let session = Session::open(gpu.clone())?;
         let blocks = Blocks::new(systems, gpu.multiprocessors);
-        let shape = shape(plan);
+        let shape = shape(plan, for_tilts);
         let particles = plan.system.particle_count();
         let of_lists = neighbor_lists::bytes(particles, plan.system.species.len(), shape);
         let room = MOST_BYTES / (BYTES_OF_PARTICLE * particles + of_lists);
         let count = systems.min(MOST_SLOTS).min(room.max(1));
         let policy =
             Double::new(&plan.system.simulation_box, plan.run.flight(), &plan.system.species);
-        let kernels = md_program::compiled(&session, program(plan, blocks))?;
+        let kernels = md_program::compiled(&session, program(plan, blocks, for_tilts))?;
         ForceField::<Double>::new(plan).set_constants(&kernels, &policy)?;
         let descend = ManyKernels::load(&kernels)?;
         kernels.allow_shared_memory(descend.descend_many, shared_bytes(plan))?;
@@ -270,6 +278,7 @@ impl Slots {
             plan: plan.clone(),
             count,
             shape,
+            for_tilts,
             particles,
             list: Buffer::new(&session, 0)?,
             systems: Buffer::new(&session, count * size_of::<System>())?,
@@ -282,6 +291,11 @@ impl Slots {
 
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// Whether there may be a tilted box.
+    pub fn takes(&self, simulation_box: &SimulationBox) -> bool {
+        self.for_tilts || !simulation_box.is_tilted()
     }
 
     /// Makes room for lists of `need` entries and some more, which all systems under way must then search for.
@@ -354,8 +368,8 @@ impl Slots {
 }
 
 /// Of the lists.
-fn shape(plan: &Plan) -> ListShape {
-    let skin = skin::of_descents_on_a_gpu(plan);
+fn shape(plan: &Plan, for_tilts: bool) -> ListShape {
+    let skin = skin::of_descents_on_a_gpu(plan, for_tilts);
     ListShape {
         skin,
         lanes_log2: lanes_log2(plan.system.particle_count()),
@@ -363,7 +377,7 @@ fn shape(plan: &Plan) -> ListShape {
         domains: [1; 3],
         by_species: false,
         entry_bytes: 2,
-        for_tilts: false,
+        for_tilts,
     }
 }
 

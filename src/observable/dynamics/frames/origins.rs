@@ -2,7 +2,7 @@
 //!
 //! Each waiting time `t_w` (of an origin, since the start of the stage) has the same lags `t`, those of the correlation's blocks; one
 //! that leads beyond the end of the stage has no pair. Samples are taken at the origins and at all lags behind each of them, and those
-//! at the origins are kept until their last lag has come.
+//! at the origins are kept until their last lag has come. In a flow there are samples between, along which particles are followed.
 use super::FrameTimes;
 use crate::observable::dynamics::blocking::BlockingScheme;
 use crate::plan::CorrelationPlan;
@@ -34,6 +34,17 @@ impl OriginGrid {
 
     /// The pairs, with their lags by [`index`](Self::index), of samples at all steps, or at the `available` ones only.
     pub fn times(&self, available: Option<&[u64]>) -> FrameTimes {
+        self.times_and(available, &[])
+    }
+
+    /// The same with samples at an interval from the first origin to the last pair, which are paired with none.
+    pub fn times_in_flow(&self, every: u64) -> FrameTimes {
+        let last = self.times(None).steps.last().copied().unwrap_or(0);
+        let between: Vec<u64> = (self.origins[0]..=last).step_by(every as usize).collect();
+        self.times_and(None, &between)
+    }
+
+    fn times_and(&self, available: Option<&[u64]>, between: &[u64]) -> FrameTimes {
         let is_there = |step: u64| available.is_none_or(|steps| steps.binary_search(&step).is_ok());
         let mut wanted: Vec<[u64; 2]> = Vec::new();
         for &origin in self.origins.iter().filter(|&&origin| is_there(origin)) {
@@ -41,7 +52,8 @@ impl OriginGrid {
             let later = later.filter(|&step| step <= self.stage_steps && is_there(step));
             wanted.extend(later.map(|step| [origin, step]));
         }
-        let mut steps: Vec<u64> = wanted.iter().map(|&[_, later]| later).collect();
+        let laters = wanted.iter().map(|&[_, later]| later);
+        let mut steps: Vec<u64> = laters.chain(between.iter().copied()).collect();
         steps.sort_unstable();
         steps.dedup();
         let place = |step: u64| steps.binary_search(&step).expect("it is one of them");
@@ -112,6 +124,25 @@ mod tests {
         assert_eq!(found, [(0, 0, 0), (0, 4, 2), (4, 4, 3), (4, 8, 5)]);
         let (found, _) = pairs(&grid, Some(&[0, 2, 6]));
         assert_eq!(found, [(0, 0, 0), (0, 2, 1)]);
+    }
+
+    #[test]
+    fn samples_between_are_paired_with_none() {
+        let grid = grid(&[1, 4], &[0, 4, 8], 13);
+        let (alone, along) = (grid.times(None), grid.times_in_flow(2));
+        assert_eq!(alone.steps(), [1, 4, 5, 8, 9, 12]);
+        assert_eq!(along.steps(), [1, 3, 4, 5, 7, 8, 9, 11, 12]);
+        let pairs_of = |times: FrameTimes| {
+            let mut scheme = FrameScheme::new(Arc::new(times));
+            let (mut all, mut most) = (Vec::new(), 0);
+            while let Some(step) = scheme.next_step() {
+                let (_, origins) = scheme.push(step);
+                all.extend(origins.into_iter().map(|(index, origin)| (*origin, step, index)));
+                most = most.max(scheme.held().count());
+            }
+            (all, most)
+        };
+        assert_eq!(pairs_of(alone), pairs_of(along));
     }
 
     #[test]
