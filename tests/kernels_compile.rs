@@ -360,6 +360,7 @@ fn kernels_of_many_systems_compile_and_spill_little() {
         assert!(of_boxes.macros.contains(&("MEMBER_BOXES".to_owned(), "1".to_owned())));
         cases.push((name + ", many boxes", of_boxes, architecture));
     }
+    let mut too_many = Vec::new();
     for (name, resources) in compile_all(cases) {
         let of_steps = |of: &&Resources| of.is_kernel && of.function.starts_with("advance_members");
         let kernels: Vec<&Resources> = resources.iter().filter(of_steps).collect();
@@ -371,11 +372,14 @@ fn kernels_of_many_systems_compile_and_spill_little() {
                 (true, true) => 500,
                 (true, false) => 1500,
                 (false, true) => 200,
-                (false, false) => 1200,
+                (false, false) => 1300,
             };
-            assert!(kernel.registers <= 64 && kernel.spills <= allowed, "{name}: {kernel:?}");
+            if kernel.registers > 64 || kernel.spills > allowed {
+                too_many.push(format!("{name}: {kernel:?}"));
+            }
         }
     }
+    assert!(too_many.is_empty(), "{too_many:#?}");
 }
 
 /// Kernels of ranks: those that take steps beside others, and all between.
@@ -503,6 +507,7 @@ fn kernels_that_take_samples_spill_no_more_than_is_known() {
             cases.push((name, program(&plan), Architecture::Machine(90)));
         }
     }
+    let mut too_many = Vec::new();
     for (name, resources) in compile_all(cases) {
         assert!(resources.iter().any(|of| of.is_kernel && of.function == "take_sample"), "{name}");
         let sums_stress = resources.iter().any(|of| of.function.contains("sum_stress"));
@@ -511,11 +516,17 @@ fn kernels_that_take_samples_spill_no_more_than_is_known() {
             let found = resources.iter().find(|of| of.is_kernel && of.function == kernel);
             let found = found.unwrap_or_else(|| panic!("{name}: no kernel {kernel}"));
             // What the steps that take samples need is spilled across the pair loop.
-            let for_samples = if kernel == "advance_wide" { 100 } else { 64 };
-            let allowed = known_spills(&name, kernel) + for_samples;
-            assert!(found.spills <= allowed, "{name}: {found:?}");
+            let for_samples = match kernel {
+                "advance_wide" => 100,
+                "advance" => 220,
+                _ => 64,
+            };
+            if found.spills > known_spills(&name, kernel) + for_samples {
+                too_many.push(format!("{name}: {found:?}"));
+            }
         }
     }
+    assert!(too_many.is_empty(), "{too_many:#?}");
 }
 
 #[test]

@@ -459,7 +459,8 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             is_staged = true;
             bool full = relist(system.particles[work.copy], staged, work.first_tile, work.last_tile);
 #else
-            bool has_forces = pass.stores_forces(work.site_copy);
+            // Whether or not it has stored forces for another reason: lists depend on the steps alone.
+            bool has_forces = list_age.stores_forces[work.site_copy];
             __syncthreads();
             if (threadIdx.x == 0) list_age.renew(done + 1);
             bool full = rebuild_in_step(work.copy, work.site_copy ^ 1, step + 1, has_forces);

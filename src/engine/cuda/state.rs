@@ -405,8 +405,12 @@ impl<P: DevicePolicy> State<P> {
         self.element_sizes.write_sites(&self.buffers.sites[0], sites, &diameters)?;
         self.count = from.id.len() as u32;
         let tilt = self.simulation_box.tilt();
-        self.control =
-            Control { tilt, lists_made_at: tilt, lists_made_in: [self.step; 2], ..Control::default() };
+        self.control = Control {
+            tilt,
+            lists_made_at: tilt,
+            lists_made_in: [self.step; 2],
+            ..Control::default()
+        };
         Ok(())
     }
 

@@ -131,7 +131,11 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         self.state.sites().copy_from(&saved.sites)?;
         self.state.step = saved.step;
         let tilt = saved.simulation_box.tilt();
-        self.state.take_control(Control { tilt, lists_made_in: [saved.step; 2], ..self.state.control });
+        self.state.take_control(Control {
+            tilt,
+            lists_made_in: [saved.step; 2],
+            ..self.state.control
+        });
         self.thermostat.clone_from(&saved.thermostat);
         self.run(0, true, false, LaunchSamples::NONE)?;
         self.state.control.rebuilds = saved.rebuilds + 1;
