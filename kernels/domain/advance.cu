@@ -229,7 +229,7 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
             wait_for_ghosts(launch.sequence + sent_after(launch, done));
             if (threadIdx.x == 0) waited += clock64();
         }
-        PassOf pass = {thermostat, shared, nullptr, false, 0, step, true, moves, !moves};
+        PassOf pass = {thermostat, shared, false, 0, step, true, moves, !moves};
         for (u32 turn = 0; turn < 2; ++turn) {
             work.go_to(turn == 0 ? BOUNDARY : INTERIOR);
             Findings found = GLOBAL ? pass_of_ranks<ACTING, SINGLE_LANE>(pass, work, of_warps)

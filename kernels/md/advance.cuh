@@ -236,7 +236,9 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     constexpr bool HAS_SUMS = ACTING == ACTS_LANGEVIN || ACTING == ACTS_GLOBAL;
     __shared__ SharedThermostat shared;
     __shared__ Work of_warp[SINGLE_LANE ? MOST_WARPS : 1];
+#if LOOKS_AHEAD
     __shared__ ListAge list_age;
+#endif
     begin_grid();
     Work of_thread;
     Work &work = SINGLE_LANE ? of_warp[threadIdx.x >> 5] : of_thread;
@@ -249,7 +251,9 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     if (threadIdx.x == 0) {
         shared.load(thermostat, system.control);
         shared.cycles[0] = shared.cycles[1] = 0;
+#if LOOKS_AHEAD
         list_age.enter(launch.first_step, launch.from, launch.rebuild && !launch.restore);
+#endif
 #if TAGGED
         shared.heats = 0;
 #endif
@@ -260,7 +264,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         u32 copy = work.copy, site_copy = work.site_copy;
         // The reference of a checkpoint is taken as it is.
         u64 step = launch.first_step + launch.from;
-        bool full = launch.restore ? rebuild(copy, site_copy, no_outlook()) : rebuild_in_step(copy, site_copy, step, false);
+        bool full = launch.restore || !LOOKS_AHEAD ? rebuild(copy, site_copy, no_outlook()) : rebuild_in_step(copy, site_copy, step, false);
         Work::change<SINGLE_LANE>([&] {
             work.copy = copy ^ 1;
             work.site_copy = site_copy ^ 1;
@@ -336,7 +340,11 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         bool stops = last || collides || stress || shares;
         WarpSums sums = {turn};
         if (HAS_SUMS) sums.clear();
-        PassOf pass = {thermostat, shared, &list_age, acts, acted, step, done > 0, !stops, stops, tag + 1};
+#if LOOKS_AHEAD
+        PassOf pass = {thermostat, shared, list_age, acts, acted, step, done > 0, !stops, stops, tag + 1};
+#else
+        PassOf pass = {thermostat, shared, acts, acted, step, done > 0, !stops, stops, tag + 1};
+#endif
         acted += acts ? 1 : 0;
         Findings findings = {false, false};
 #if TAGGED
@@ -432,7 +440,9 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             continue;
         }
 #endif
-        if (STORES_FORCES && threadIdx.x == 0) list_age.look(done + 1, work.site_copy ^ 1);
+#if LOOKS_AHEAD
+        if (threadIdx.x == 0) list_age.look(done + 1, work.site_copy ^ 1);
+#endif
         if (HAS_SUMS) {
             attention = synchronize_with_sums(attention, sums, wanted, tag + 1);
         } else {
@@ -459,10 +469,13 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             is_staged = true;
             bool full = relist(system.particles[work.copy], staged, work.first_tile, work.last_tile);
 #else
+            bool has_forces = false;
+#if LOOKS_AHEAD
             // Whether or not it has stored forces for another reason: lists depend on the steps alone.
-            bool has_forces = list_age.stores_forces[work.site_copy];
+            has_forces = list_age.stores_forces[work.site_copy];
             __syncthreads();
             if (threadIdx.x == 0) list_age.renew(done + 1);
+#endif
             bool full = rebuild_in_step(work.copy, work.site_copy ^ 1, step + 1, has_forces);
             Work::change<SINGLE_LANE>([&] { work.copy ^= 1; });
 #if STAGED_COPIES

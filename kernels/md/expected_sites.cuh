@@ -10,10 +10,9 @@
 #ifndef DOMAIN
 #define DOMAIN 0
 #endif
-// Ranks choose ghosts by present sites, and in a flow coordinates move with it: there they are taken as they are.
-#define LOOKS_AHEAD (!DOMAIN && !TILTED)
-// Whether passes store the forces by which lists look ahead: not in small systems, where lists live long.
-#define STORES_FORCES (LOOKS_AHEAD && !TAGGED)
+// Ranks choose ghosts by present sites, and in a flow coordinates move with it: there lists are made around present sites.
+// Small systems have lists that live long: what they gain there they lose in making them.
+#define LOOKS_AHEAD (!DOMAIN && !TILTED && !TAGGED)
 
 // How far lists look ahead.
 struct Outlook {
@@ -43,6 +42,7 @@ INLINE float steps_ahead(u64 step) {
     return fminf(SHARE_AHEAD * life, MOST_AHEAD);
 }
 
+#if LOOKS_AHEAD
 // In shared memory: how old the lists are, in steps of a launch modulo 2^32. One thread of the block calls what changes it.
 struct ListAge {
     u32 made_at;
@@ -60,7 +60,7 @@ struct ListAge {
         look(from, 1);
     }
     // While the other copy is in use.
-    INLINE void look(u32 at, u32 site_copy) { stores_forces[site_copy] = STORES_FORCES && at - made_at >= enough; }
+    INLINE void look(u32 at, u32 site_copy) { stores_forces[site_copy] = at - made_at >= enough; }
     INLINE void renew(u32 at) {
         set_enough(at - made_at);
         made_at = at;
@@ -74,7 +74,6 @@ private:
     }
 };
 
-#if LOOKS_AHEAD
 // After a drift of one step with a velocity; returns its squared length.
 INLINE float site_after(const Particles &particles, u32 p, const double (&velocity)[DIMENSION], const Site (&present)[SITE_COMPONENTS],
                         Site (&site)[SITE_COMPONENTS]) {

@@ -115,8 +115,9 @@ struct PassOf {
     const Thermostat &thermostat;
     // Of the whole system, and whether it acts in this pass, in a turn of its signal.
     const GlobalThermostat &global;
-    // Null where passes store forces only when they are asked to.
-    const ListAge *list_age;
+#if LOOKS_AHEAD
+    const ListAge &list_age;
+#endif
     bool acts;
     u32 turn;
     u64 step;
@@ -130,9 +131,12 @@ struct PassOf {
         if (acts) global.ready.wait(turn);
         return global.memory.factor;
     }
-    // Read again after the pair loop: in a register it would stand in its way.
     INLINE bool stores_forces(u32 site_copy) const {
-        return store_force || (STORES_FORCES && *(const volatile bool *)&list_age->stores_forces[site_copy]);
+#if LOOKS_AHEAD
+        // Read again after the pair loop: in a register it would stand in its way.
+        if (*(const volatile bool *)&list_age.stores_forces[site_copy]) return true;
+#endif
+        return store_force;
     }
     INLINE bool has_friction() const { return thermostat.kind == THERMOSTAT_NOSE_HOOVER; }
 };

@@ -366,8 +366,9 @@ static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy, Outlook out
     return full;
 }
 
-// The same in a step of a run, after a pass that has stored forces or not.
+// The same in a step of a run; `has_forces`: the pass before has stored them.
 INLINE bool rebuild_in_step(u32 copy, u32 site_copy, u64 step, bool has_forces) {
+#if LOOKS_AHEAD
     bool full = rebuild(copy, site_copy, Outlook{steps_ahead(step), has_forces});
     if (blockIdx.x == 0 && threadIdx.x == 0 && !full) {
         u64 *made = system.control->lists_made_in;
@@ -375,4 +376,7 @@ INLINE bool rebuild_in_step(u32 copy, u32 site_copy, u64 step, bool has_forces) 
         made[0] = step;
     }
     return full;
+#else
+    return rebuild(copy, site_copy, no_outlook());
+#endif
 }
