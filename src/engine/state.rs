@@ -35,7 +35,7 @@ pub struct ExactState {
 pub struct MemoryLayout {
     /// Ids in the order of memory.
     pub order: Vec<u32>,
-    /// Sites (see [`crate::engine::precision`]) at the last building of the lists, in that order.
+    /// Sites (see [`crate::engine::precision`]) that the lists were made around, in that order.
     pub reference: Vec<[u64; 3]>,
     pub skin: f64,
     /// On a GPU; `None`: the CPU engine's layout.
