@@ -42,7 +42,7 @@ pub struct MemoryLayout {
     pub threads_per_particle: Option<u32>,
     /// Number of list buildings so far.
     pub rebuilds: u64,
-    /// Steps of the last of them and of that before: how long lists live says how far ahead the next ones look.
+    /// Steps, modulo 2^64, of the last of them and of that before: how long lists live says how far ahead the next ones look.
     pub made_in: [u64; 2],
     /// Tilt of the box at the last of them.
     pub tilt: f64,

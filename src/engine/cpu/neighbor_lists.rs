@@ -39,7 +39,7 @@ pub struct NeighborLists<P: Policy> {
     made_at: SimulationBox,
     sort_interval: u64,
     rebuilds: u64,
-    /// Steps of the last building and of that before.
+    /// Steps of the last building and of that before, modulo 2^64: a run that begins with a checkpoint counts its steps anew.
     made_in: [u64; 2],
 }
 
@@ -164,7 +164,7 @@ impl<P: Policy> NeighborLists<P> {
 
     /// How far lists that are made in a step look ahead, where friction leaves the share `damping` of a velocity in each step.
     pub fn outlook(&self, step: u64, damping: f64) -> Outlook {
-        Outlook::after(step.saturating_sub(self.made_in[0]), damping)
+        Outlook::after(step.wrapping_sub(self.made_in[0]), damping)
     }
 
     /// Counts a rebuilding; returns whether particles are to be sorted in memory before it.
