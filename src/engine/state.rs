@@ -35,14 +35,14 @@ pub struct ExactState {
 pub struct MemoryLayout {
     /// Ids in the order of memory.
     pub order: Vec<u32>,
-    /// Sites (see [`crate::engine::precision`]) at the last building of the lists, in that order.
+    /// Sites (see [`crate::engine::precision`]) that the lists were made around, in that order.
     pub reference: Vec<[u64; 3]>,
     pub skin: f64,
     /// On a GPU; `None`: the CPU engine's layout.
     pub threads_per_particle: Option<u32>,
     /// Number of list buildings so far.
     pub rebuilds: u64,
-    /// Steps of the last of them and of that before: how long lists live says how far ahead the next ones look.
+    /// Steps, modulo 2^64, of the last of them and of that before: how long lists live says how far ahead the next ones look.
     pub made_in: [u64; 2],
     /// Tilt of the box at the last of them.
     pub tilt: f64,

@@ -129,6 +129,10 @@ pub fn exact(
         && names(&species) == names(&plan.system.species)
         && state.species_of == species_of_particles(&plan.system.species)
         && takes_diameters_of(plan, &state);
+    if let Some(memory) = &mut state.memory {
+        // Lists are as old as they were.
+        memory.made_in = memory.made_in.map(|made| made.wrapping_sub(state.step));
+    }
     state.step = 0;
     Ok(fits.then_some(state))
 }

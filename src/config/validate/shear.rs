@@ -145,8 +145,8 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
     }
     let [x, y, _] = plan.system.simulation_box.padded_edges();
     let skin = match plan.run.engine {
-        EngineChoice::Cpu => skin::on_cpu(plan),
-        _ => skin::on_cpu(plan).max(skin::on_one_gpu(plan)).max(skin::of_many_on_a_gpu(plan)),
+        EngineChoice::Cpu => skin::on_cpus(plan),
+        _ => skin::on_cpus(plan).max(skin::on_one_gpu(plan)).max(skin::of_many_on_a_gpu(plan)),
     };
     let reach = plan.reach(skin);
     let needed = reach * (2.0 + x / y);

@@ -13,9 +13,9 @@ pub struct Chunk<P: Policy> {
     pub image: [Vec<i32>; 3],
     pub velocity: [Vec<P::Velocity>; 3],
     pub force: [Vec<P::Force>; 3],
-    /// Sites at the last building of the lists.
+    /// Sites that the lists were made around.
     pub reference: [Vec<P::Site>; 3],
-    /// Squared displacement since then: work space of the drift.
+    /// Squared displacement from there: work space of the drift.
     pub moved2: Vec<P::Real>,
     pub neighbors: NeighborList,
     /// Whether all of its neighbors are particles of this rank.

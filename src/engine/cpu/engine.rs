@@ -50,7 +50,7 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         plan.system.simulation_box = start.simulation_box;
         CpuEngine {
             force_field: ForceField::new(state.policy(), &plan.potential, set),
-            neighbor_lists: NeighborLists::new(&plan, &start.simulation_box, skin, bounds),
+            neighbor_lists: NeighborLists::new(&plan, start, skin, bounds),
             state,
             processor,
             stepper,

@@ -28,6 +28,7 @@ pub struct CopiedLayout<P: Policy> {
     thermostat: ThermostatState,
     skin: f64,
     rebuilds: u64,
+    made_in: [u64; 2],
     tilt: f64,
 }
 
@@ -62,6 +63,7 @@ impl<P: Policy> CpuEngine<P> {
             thermostat: self.thermostat.clone(),
             skin: self.neighbor_lists.skin(),
             rebuilds: self.neighbor_lists.rebuilds(),
+            made_in: self.neighbor_lists.made_in(),
             tilt: self.neighbor_lists.tilt(),
         }
     }
@@ -117,7 +119,7 @@ impl<P: Policy> Copied<P> {
                 skin: layout.skin,
                 threads_per_particle: None,
                 rebuilds: layout.rebuilds,
-                made_in: [self.step; 2],
+                made_in: layout.made_in,
                 tilt: layout.tilt,
             }),
         }

@@ -10,7 +10,7 @@ use crate::engine::minimizer::{CancelToken, Descent, InherentStructure, Minimize
 use crate::engine::precision::{Double, Policy};
 use crate::engine::report::{DeviceReport, Hardware};
 use crate::engine::thermodynamics::symmetric;
-use crate::engine::{EngineError, ExactState};
+use crate::engine::{EngineError, ExactState, skin};
 use crate::integrator::fire::{Fire, Iteration};
 use crate::plan::{InherentStructuresPlan, Plan};
 use crate::system::{SimulationBox, Snapshot};
@@ -55,13 +55,14 @@ impl Minimizer for CpuMinimizer {
                 engine
             }
             empty => {
-                let plan = &self.descent.plan;
+                let mut plan = self.descent.plan.clone();
+                plan.run.skin = Some(skin::on_cpus(&plan));
                 let processor = match &self.processor {
                     Some(processor) => processor.clone(),
                     None => Processor::new(plan.run.threads.unwrap_or(0))?,
                 };
                 self.processor = Some(processor.clone());
-                empty.insert(CpuEngine::on(processor, plan, &state)?)
+                empty.insert(CpuEngine::on(processor, &plan, &state)?)
             }
         };
         let descent = &self.descent;

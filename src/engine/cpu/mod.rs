@@ -3,11 +3,13 @@
 //! Particles lie in memory along a Hilbert curve through the cells, in chunks that are the grain of
 //! parallel work; each chunk owns its particles and their full Verlet lists. A step is two parallel
 //! passes: kick, drift and displacement check; then (after a rebuild of the lists where a particle has
-//! moved by half the skin) forces and the second kick. No sum depends on the number of threads.
+//! moved by half the skin from the site that its list was made around) forces and the second kick. No sum
+//! depends on the number of threads.
 mod bodies;
 mod called;
 mod chunk;
 mod engine;
+mod expected_sites;
 mod export;
 mod faults;
 mod force_field;

@@ -2,13 +2,15 @@
 use rayon::prelude::*;
 
 use super::chunk::CHUNK;
-use super::gather::DIAMETER;
+use super::expected_sites::{Outlook, expected_sites};
+use super::gather::{DIAMETER, Sites};
 use super::instruction_set::InstructionSet;
 use super::kernels::build_list;
 use super::neighbors::{ListOf, Reach, SortedParticles};
 use super::state::State;
 use crate::arithmetic::Real;
 use crate::engine::cells::{CellGrid, WHOLE};
+use crate::engine::domain::Start;
 use crate::engine::precision::{Policy, Slope};
 use crate::engine::{MemoryLayout, skin};
 use crate::plan::Plan;
@@ -37,16 +39,14 @@ pub struct NeighborLists<P: Policy> {
     made_at: SimulationBox,
     sort_interval: u64,
     rebuilds: u64,
+    /// Steps of the last building and of that before, modulo 2^64: a run that begins with a checkpoint counts its steps anew.
+    made_in: [u64; 2],
 }
 
 impl<P: Policy> NeighborLists<P> {
     /// For a part of the box with these bounds as fractions of the edges.
-    pub fn new(
-        plan: &Plan,
-        simulation_box: &SimulationBox,
-        skin: f64,
-        bounds: [[f64; 2]; 3],
-    ) -> Self {
+    pub fn new(plan: &Plan, start: &Start, skin: f64, bounds: [[f64; 2]; 3]) -> Self {
+        let simulation_box = &start.simulation_box;
         let diameters = plan.potential.diameters;
         let longest = diameters.map_or(1.0, |of| of.longest());
         let square =
@@ -80,6 +80,7 @@ impl<P: Policy> NeighborLists<P> {
             limit2: P::Real::from_f64((skin::SHARE * skin).powi(2)),
             sort_interval: u64::from(plan.run.sort_interval.max(1)),
             rebuilds: 0,
+            made_in: [start.step; 2],
         }
     }
 
@@ -156,6 +157,16 @@ impl<P: Policy> NeighborLists<P> {
         self.rebuilds = rebuilds;
     }
 
+    /// Steps of the last building and of that before.
+    pub fn made_in(&self) -> [u64; 2] {
+        self.made_in
+    }
+
+    /// How far lists that are made in a step look ahead, where friction leaves the share `damping` of a velocity in each step.
+    pub fn outlook(&self, step: u64, damping: f64) -> Outlook {
+        Outlook::after(step.wrapping_sub(self.made_in[0]), damping)
+    }
+
     /// Counts a rebuilding; returns whether particles are to be sorted in memory before it.
     pub fn begin_rebuild(&mut self) -> bool {
         let sorts = self.rebuilds.is_multiple_of(self.sort_interval);
@@ -163,18 +174,27 @@ impl<P: Policy> NeighborLists<P> {
         sorts
     }
 
-    /// Sorts particles in memory where it is due, and builds the lists anew.
-    pub fn rebuild(&mut self, set: InstructionSet, state: &mut State<P>, ghosts: Ghosts) {
+    /// Sorts particles in memory where it is due, and builds the lists anew, around the sites at which particles are expected.
+    pub fn rebuild(
+        &mut self,
+        set: InstructionSet,
+        state: &mut State<P>,
+        ghosts: Ghosts,
+        outlook: Outlook,
+    ) {
         self.fit_cells(state.simulation_box());
-        let mut sorted = self.sorted(state, ghosts);
+        let mut around = expected_sites(state, outlook, skin::SHARE * self.skin);
+        let mut sorted = self.sorted(state, &around, ghosts);
         if self.begin_rebuild() {
             let old = std::mem::take(&mut state.chunks);
             state.gather(&sorted.place, &old);
+            around = sorted.place.iter().map(|&source| around[source as usize]).collect();
             for (place, source) in sorted.place.iter_mut().enumerate() {
                 *source = place as u32;
             }
         }
-        self.build(set, state, ghosts, &sorted);
+        self.build(set, state, &around, ghosts, &sorted);
+        self.made_in = [state.step, self.made_in[0]];
     }
 
     /// Takes cells of a box whose edges have changed; among ranks they do not.
@@ -185,7 +205,7 @@ impl<P: Policy> NeighborLists<P> {
         }
     }
 
-    /// The lists of a checkpoint: made from the positions at their last building.
+    /// The lists of a checkpoint: made around the sites of their last building.
     pub fn restore(
         &mut self,
         set: InstructionSet,
@@ -193,49 +213,49 @@ impl<P: Policy> NeighborLists<P> {
         ghosts: Ghosts,
         memory: &MemoryLayout,
     ) {
-        let present = state.sites.clone();
-        for (site, &[x, y, z]) in state.sites.iter_mut().zip(&memory.reference) {
+        let mut around = state.sites.clone();
+        for (site, &[x, y, z]) in around.iter_mut().zip(&memory.reference) {
             let [x, y, z] = [x, y, z].map(P::site_from_bits);
             *site = [x, y, z, site[DIAMETER]];
         }
         let tilt = state.policy().slope().tilt;
         state.set_tilt(memory.tilt);
-        let sorted = self.sorted(state, ghosts);
-        self.build(set, state, ghosts, &sorted);
+        let sorted = self.sorted(state, &around, ghosts);
+        self.build(set, state, &around, ghosts, &sorted);
         state.set_tilt(tilt);
-        state.sites = present;
         self.rebuilds = memory.rebuilds;
+        self.made_in = memory.made_in;
     }
 
-    /// Particles and ghosts.
-    pub fn sorted(&self, state: &State<P>, ghosts: Ghosts) -> SortedParticles<P> {
+    /// Particles and ghosts by these sites.
+    pub fn sorted(&self, state: &State<P>, sites: &Sites<P>, ghosts: Ghosts) -> SortedParticles<P> {
         let (ghost_ids, ghost_species) = ghosts;
         let species = state.chunks.iter().flat_map(|chunk| chunk.species.iter().copied());
         let ids = state.chunks.iter().flat_map(|chunk| chunk.id.iter().copied());
         SortedParticles::new(
             state.policy(),
             &self.grid,
-            &state.sites,
+            sites,
             species.chain(ghost_species.iter().copied()),
             ids.chain(ghost_ids.iter().copied()),
             state.species().len(),
         )
     }
 
-    /// Builds the lists from the present sites, which are kept as their reference.
+    /// Builds the lists around these sites of particles and ghosts, which are kept as their reference.
     pub fn build(
         &mut self,
         set: InstructionSet,
         state: &mut State<P>,
+        sites: &Sites<P>,
         ghosts: Ghosts,
         sorted: &SortedParticles<P>,
     ) {
-        keep_reference(state);
+        keep_reference(state, sites);
         self.made_at = *state.simulation_box();
         self.set_box(state.simulation_box());
         let (own, has_ghosts) = (state.count() as u32, !ghosts.0.is_empty());
-        let (policy, chunks, sites) = state.split();
-        let sites = &*sites;
+        let (policy, chunks, _) = state.split();
         chunks.par_iter_mut().enumerate().for_each(|(index, chunk)| {
             let of = ListOf { first: index * CHUNK, species: &chunk.species, sites };
             let (grid, reach) = (&self.grid, &self.reach);
@@ -245,9 +265,9 @@ impl<P: Policy> NeighborLists<P> {
     }
 }
 
-/// Takes the present sites as those that the lists are made from.
-fn keep_reference<P: Policy>(state: &mut State<P>) {
-    for (chunk, sites) in state.chunks.iter_mut().zip(state.sites.chunks(CHUNK)) {
+/// Takes these sites as those that the lists are made from.
+fn keep_reference<P: Policy>(state: &mut State<P>, sites: &Sites<P>) {
+    for (chunk, sites) in state.chunks.iter_mut().zip(sites.chunks(CHUNK)) {
         for i in 0..chunk.len() {
             for axis in 0..3 {
                 chunk.reference[axis][i] = sites[i][axis];

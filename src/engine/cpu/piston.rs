@@ -99,7 +99,7 @@ impl<P: Policy> CpuEngine<P, SingleRank> {
         acting.piston.couple(of(&mut self.thermostat), kinetic2, acting.timestep);
         acting.step_chains(&mut self.thermostat, kinetic2);
         if needs_rebuild {
-            self.rebuild();
+            self.rebuild_in_step();
         }
         self.piston.forget_virial();
         self.compute_forces(true, &|_| true)?;

@@ -70,7 +70,7 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         part: &Part,
         communicator: Arc<dyn Communicator>,
     ) -> Result<Self, EngineError> {
-        let skin = skin::on_cpu(plan);
+        let skin = skin::on_cpus(plan);
         let total = plan.system.particle_count();
         let reach = plan.reach(skin);
         let threads = plan.run.threads.unwrap_or_else(|| threads_of_rank(&*communicator));
@@ -298,7 +298,8 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
     /// Sorts the particles, chooses ghosts, and builds the lists. No ghosts are held before.
     fn rebuild_with_ghosts(&mut self) {
         if self.neighbor_lists.begin_rebuild() {
-            let sorted = self.neighbor_lists.sorted(&self.state, self.stepper.ghosts());
+            let (state, ghosts) = (&self.state, self.stepper.ghosts());
+            let sorted = self.neighbor_lists.sorted(state, &state.sites, ghosts);
             let old = std::mem::take(&mut self.state.chunks);
             self.state.gather(&sorted.place, &old);
         }
@@ -325,8 +326,10 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         domain.schedule.rebuilt(self.state.step);
         self.state.give_diameters_to_ghosts(self.stepper.ghosts().0);
         let (set, ghosts) = (self.processor.instruction_set(), self.stepper.ghosts());
-        let sorted = self.neighbor_lists.sorted(&self.state, ghosts);
-        self.neighbor_lists.build(set, &mut self.state, ghosts, &sorted);
+        let sites = std::mem::take(&mut self.state.sites);
+        let sorted = self.neighbor_lists.sorted(&self.state, &sites, ghosts);
+        self.neighbor_lists.build(set, &mut self.state, &sites, ghosts, &sorted);
+        self.state.sites = sites;
     }
 }
 

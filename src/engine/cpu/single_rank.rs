@@ -1,6 +1,7 @@
 //! A whole system on this processor.
 use super::chunk::{CHUNK, Chunk};
 use super::engine::CpuEngine;
+use super::expected_sites::Outlook;
 use super::processor::Processor;
 use super::stepper::{SingleRank, Stepper};
 use super::volumes::Trying;
@@ -33,7 +34,7 @@ impl<P: Policy> CpuEngine<P> {
         // A GPU's skin would be slow here.
         let layout = state.memory.as_ref().filter(|memory| memory.threads_per_particle.is_none());
         let skin = plan.run.skin.or(layout.map(|memory| memory.skin));
-        let skin = skin.unwrap_or_else(|| skin::on_cpu(plan));
+        let skin = skin.unwrap_or_else(|| skin::on_one_cpu(plan));
         let start = Start::of_state(plan, state);
         let mut engine = Self::empty(plan, &start, skin, processor, WHOLE, SingleRank);
         // A layout made with another skin would not give its bits anyway.
@@ -59,13 +60,30 @@ impl<P: Policy> CpuEngine<P> {
         self.state.load(ids.chunks(CHUNK).flat_map(chunk).collect());
     }
 
-    /// Sorts particles in memory where it is due, and builds the lists anew.
+    /// Sorts particles in memory where it is due, and builds the lists anew, around present sites.
     pub(super) fn rebuild(&mut self) {
-        let set = self.processor.instruction_set();
-        self.neighbor_lists.rebuild(set, &mut self.state, self.stepper.ghosts());
+        self.rebuild_with(Outlook::NONE);
     }
 
-    /// The lists of a checkpoint: made from the positions at their last building.
+    /// The same in a step: velocities and the forces of the pass before say where particles are expected. In a flow coordinates move
+    /// with it: there sites are taken as they are.
+    pub(super) fn rebuild_in_step(&mut self) {
+        if self.is_tilted() {
+            return self.rebuild();
+        }
+        let timestep = self.plan.run.timestep;
+        let thermostat = self.stage.thermostat;
+        let damping = thermostat.and_then(|thermostat| thermostat.kind.damping(timestep));
+        let outlook = self.neighbor_lists.outlook(self.state.step, damping.unwrap_or(1.0));
+        self.rebuild_with(outlook);
+    }
+
+    fn rebuild_with(&mut self, outlook: Outlook) {
+        let set = self.processor.instruction_set();
+        self.neighbor_lists.rebuild(set, &mut self.state, self.stepper.ghosts(), outlook);
+    }
+
+    /// The lists of a checkpoint: made around the sites of their last building.
     fn restore_lists(&mut self, memory: &MemoryLayout) {
         let set = self.processor.instruction_set();
         self.neighbor_lists.restore(set, &mut self.state, self.stepper.ghosts(), memory);
@@ -95,7 +113,7 @@ impl<P: Policy> CpuEngine<P> {
 
     fn step_once(&mut self) -> Result<(), EngineError> {
         if begin_step(self)? {
-            self.rebuild();
+            self.rebuild_in_step();
         }
         self.compute_forces(!kicks_at_end(&self.stage), &|_| true)?;
         end_step(self)

@@ -28,7 +28,7 @@ pub fn take_trials(
     trials: &SwapTrials,
 ) -> SwapRound {
     in_precision!(plan.run.precision, |P| {
-        let (start, skin) = (Start::of_state(plan, state), skin::on_cpu(plan));
+        let (start, skin) = (Start::of_state(plan, state), skin::on_cpus(plan));
         let processor = processor.clone();
         let mut engine = CpuEngine::<P>::empty(plan, &start, skin, processor, WHOLE, SingleRank);
         engine.load(state, None);
@@ -42,7 +42,7 @@ impl<P: Policy> CpuEngine<P> {
         let round = self.take_trials(trials);
         self.state.take_round(&round);
         round.count_in(&mut self.thermostat);
-        self.rebuild();
+        self.rebuild_in_step();
         self.compute_forces(false, &|_| true)
     }
 
@@ -108,7 +108,7 @@ impl<P: Policy> CpuEngine<P> {
             of_diameters: None,
             skin: P::Real::ZERO,
         };
-        let sorted = self.neighbor_lists.sorted(&self.state, (&[], &[]));
+        let sorted = self.neighbor_lists.sorted(&self.state, &self.state.sites, (&[], &[]));
         let (set, grid) = (self.processor.instruction_set(), self.neighbor_lists.grid());
         let (policy, sites) = (self.state.policy(), &self.state.sites);
         let list_of = |(index, species)| {
