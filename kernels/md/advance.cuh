@@ -234,6 +234,7 @@ template <Acting ACTING, bool SINGLE_LANE>
 INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     // Whether the thermostat needs sums over all particles in each step.
     constexpr bool HAS_SUMS = ACTING == ACTS_LANGEVIN || ACTING == ACTS_GLOBAL;
+    const double damping = ACTING == ACTS_LANGEVIN ? thermostat.parameter : 1.0;
     __shared__ SharedThermostat shared;
     __shared__ Work of_warp[SINGLE_LANE ? MOST_WARPS : 1];
 #if LOOKS_AHEAD
@@ -264,7 +265,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         u32 copy = work.copy, site_copy = work.site_copy;
         // The reference of a checkpoint is taken as it is.
         u64 step = launch.first_step + launch.from;
-        bool full = launch.restore || !LOOKS_AHEAD ? rebuild(copy, site_copy, no_outlook()) : rebuild_in_step(copy, site_copy, step, false);
+        bool full = launch.restore || !LOOKS_AHEAD ? rebuild(copy, site_copy, no_outlook()) : rebuild_in_step(copy, site_copy, step, damping, false);
         Work::change<SINGLE_LANE>([&] {
             work.copy = copy ^ 1;
             work.site_copy = site_copy ^ 1;
@@ -376,7 +377,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             bool has_failed = status != STATUS_DONE && status != STATUS_LISTS_FULL;
             if (has_failed) return finish<ACTING>(thermostat, work, shared, done - 1, turn, tag + 1);
 #if !RELISTING
-            bool full = rebuild_in_step(work.copy, work.site_copy, step, false);
+            bool full = rebuild_in_step(work.copy, work.site_copy, step, damping, false);
             Work::change<SINGLE_LANE>([&] {
                 work.copy ^= 1;
                 work.site_copy ^= 1;
@@ -476,7 +477,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             __syncthreads();
             if (threadIdx.x == 0) list_age.renew(done + 1);
 #endif
-            bool full = rebuild_in_step(work.copy, work.site_copy ^ 1, step + 1, has_forces);
+            bool full = rebuild_in_step(work.copy, work.site_copy ^ 1, step + 1, damping, has_forces);
             Work::change<SINGLE_LANE>([&] { work.copy ^= 1; });
 #if STAGED_COPIES
             is_staged = false;

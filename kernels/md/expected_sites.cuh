@@ -35,11 +35,18 @@ INLINE Outlook no_outlook() { return Outlook{0.0f, false}; }
 // Of the displacement that lists allow: lists are good from the start.
 #define MOST_OF_LIMIT 0.9f
 
-// Steps from `step` to the middle of the life of lists that are made there.
-INLINE float steps_ahead(u64 step) {
+// Steps from `step` to the middle of the life of lists that are made there, as many as a velocity is worth of which friction leaves the
+// share `damping` in each. Steps are taken modulo 2^64: a run that begins with a checkpoint counts them anew.
+INLINE float steps_ahead(u64 step, double damping) {
     u64 made = *(volatile u64 *)&system.control->lists_made_in[0];
-    float life = step > made ? (float)(step - made) : 0.0f;
-    return fminf(SHARE_AHEAD * life, MOST_AHEAD);
+    float steps = fminf(SHARE_AHEAD * (float)(step - made), MOST_AHEAD);
+    if (damping == 1.0) return steps;
+    float worth = 0.0f, left = 1.0f;
+    for (; steps > 0.0f; steps -= 1.0f) {
+        left *= (float)damping;
+        worth += fminf(steps, 1.0f) * left;
+    }
+    return worth;
 }
 
 #if LOOKS_AHEAD

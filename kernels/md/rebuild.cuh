@@ -366,10 +366,10 @@ static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy, Outlook out
     return full;
 }
 
-// The same in a step of a run; `has_forces`: the pass before has stored them.
-INLINE bool rebuild_in_step(u32 copy, u32 site_copy, u64 step, bool has_forces) {
+// The same in a step of a run; `damping`: what friction leaves of a velocity in a step, `has_forces`: the pass before has stored them.
+INLINE bool rebuild_in_step(u32 copy, u32 site_copy, u64 step, double damping, bool has_forces) {
 #if LOOKS_AHEAD
-    bool full = rebuild(copy, site_copy, Outlook{steps_ahead(step), has_forces});
+    bool full = rebuild(copy, site_copy, Outlook{steps_ahead(step, damping), has_forces});
     if (blockIdx.x == 0 && threadIdx.x == 0 && !full) {
         u64 *made = system.control->lists_made_in;
         made[1] = made[0];

@@ -174,7 +174,8 @@ fn check_stage(
     }
     if let Some(span) = box_change::span(stage) {
         let message = "changes the box, which the barostat changes by itself";
-        checker.reject(span, message, "leave out this or the barostat");
+        let key = if stage.density.is_some() { "density" } else { "box" };
+        checker.reject(span, message, format!("leave out {key} or barostat"));
         return None;
     }
     if let Some(shear) = &stage.shear {
