@@ -62,7 +62,7 @@ struct ListAge {
         const u64 *made = system.control->lists_made_in;
         made_at = (u32)(made[0] - first_step);
         set_enough((u32)(made[0] - made[1]));
-        if (renewed) made_at = from;
+        if (renewed) renew(from);
         look(from, 0);
         look(from, 1);
     }

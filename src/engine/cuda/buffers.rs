@@ -35,7 +35,7 @@ device_struct! {
     pub struct System {
         pub particles: [Particles; 2],
         pub sites: [Pointer<Site>; 2],
-        /// Sites at the last building of the lists.
+        /// Sites that the lists were made around.
         pub reference: Pointer<Site>,
         pub force: [Pointer<Force>; 3],
         pub list: Pointer<u32>,

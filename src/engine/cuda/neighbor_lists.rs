@@ -62,7 +62,7 @@ pub fn expected_capacity(plan: &Plan, simulation_box: &SimulationBox, skin: f64)
 
 /// What sorting and building of lists need for each particle.
 struct SortBuffers {
-    /// Sites at the last building.
+    /// Sites that the lists were made around.
     reference: Buffer,
     row_ends: Buffer,
     bin_of: Buffer,
@@ -392,7 +392,7 @@ impl NeighborList {
         self.set_shape(self.shape)
     }
 
-    /// Sites at the last building of the lists.
+    /// Sites that the lists were made around.
     pub fn reference(&self) -> &Buffer {
         &self.sort_buffers.reference
     }
