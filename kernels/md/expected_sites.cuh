@@ -27,7 +27,7 @@ INLINE Outlook no_outlook() { return Outlook{0.0f, false}; }
 #define SHARE_AHEAD 0.45f
 // Of the displacement by acceleration at that time, as what counts are all times of the lists' life.
 #define SHARE_OF_FORCE 1.35
-// Of the life of the lists before, but so many steps at least: from then on lists may end, and passes store forces for the next ones.
+// Of the life of the lists before, and the least age in steps: from then on lists may end, and passes store forces for the next ones.
 #define SHARE_WITHOUT_FORCES 0.6f
 #define LEAST_LIFE 6
 // In steps: particles that vibrate have turned round by then.
