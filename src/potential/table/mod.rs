@@ -156,17 +156,19 @@ impl All {
                 false => ("float", "i32", "float_from_bits", 23),
             };
             let shift = mantissa - self.bits;
+            let zero = literal(zero_of_places::<R>(), R::WIDE);
             let mut text = format!(
                 "// Tables: written by src/potential/table/mod.rs.\n\
                  #pragma once\n#include \"arithmetic/real.cuh\"\n\n\
-                 // Polynomials of s = r^2 / l^2, by the exponent of s and its first bits.\n\
+                 // Polynomials of s = r^2 / l^2, by the exponent of s and its first bits: the coefficients 1 to 5, and 0, which forces\n\
+                 // do not need.\n\
                  struct alignas(16) TableRow {{ {real} c[8]; }};\n\n\
                  static __device__ const TableRow TABLE_ROWS[{}] = {{\n",
                 self.rows.len()
             );
             for row in &self.rows {
                 let _ = write!(text, "    {{{{");
-                for coefficient in row {
+                for coefficient in row[1..].iter().chain(&row[..1]) {
                     let _ = write!(text, "{}, ", literal(R::from_f64(*coefficient).to_f64(), R::WIDE));
                 }
                 text += "}},\n";
@@ -176,21 +178,26 @@ impl All {
                 "}};\n\n\
                  template <typename R>\nstruct Table {{\n    typedef R Real;\n\n\
                  \x20   // s / r^2, and -2 times it.\n    R scale;\n    R minus_two_scale;\n\
-                 \x20   // Exponents with first bits of the first and of the last row, and what leads from them to places.\n\
-                 \x20   R first;\n    R last;\n    R start;\n\n\
+                 \x20   // Where the first and the last row begin.\n\
+                 \x20   R first;\n    R last;\n\
+                 \x20   // What leads from exponents with first bits to places, beside a number whose last digit is one.\n\
+                 \x20   R start;\n\n\
                  \x20   INLINE void evaluate(R r2, R &force, R &energy) const {{\n\
                  \x20       R s = mul(r2, scale);\n\
-                 \x20       {int} place = static_cast<{int}>(to_bits(s) >> {shift});\n\
-                 \x20       {int} least = static_cast<{int}>(first), most = static_cast<{int}>(last);\n\
-                 \x20       place = place < least ? least : place;\n\
-                 \x20       place = place > most ? most : place;\n\
+                 \x20       // In the order of the numbers, as they are positive.\n\
+                 \x20       {int} bits = static_cast<{int}>(to_bits(s));\n\
+                 \x20       {int} least = static_cast<{int}>(to_bits(first)), most = static_cast<{int}>(to_bits(last));\n\
+                 \x20       bits = bits < least ? least : bits;\n\
+                 \x20       bits = bits > most ? most : bits;\n\
+                 \x20       {int} place = bits >> {shift};\n\
                  \x20       R x = sub(s, {from_bits}(place << {shift}));\n\
-                 \x20       const TableRow row = TABLE_ROWS[static_cast<int>(place + static_cast<{int}>(start))];\n\
-                 \x20       R value = row.c[5], slope = R(0);\n\
+                 \x20       place += static_cast<{int}>(to_bits(start)) - static_cast<{int}>(to_bits(R({zero})));\n\
+                 \x20       const TableRow &row = TABLE_ROWS[static_cast<int>(place)];\n\
+                 \x20       R value = row.c[4], slope = R(0);\n\
                  #pragma unroll\n\
-                 \x20       for (int k = 4; k >= 0; --k) {{\n\
+                 \x20       for (int k = 3; k >= -1; --k) {{\n\
                  \x20           slope = fused(slope, x, value);\n\
-                 \x20           value = fused(value, x, row.c[k]);\n\
+                 \x20           value = fused(value, x, row.c[k < 0 ? 5 : k]);\n\
                  \x20       }}\n\
                  \x20       force = mul(slope, minus_two_scale);\n\
                  \x20       energy = value;\n    }}\n}};\n"
@@ -198,6 +205,12 @@ impl All {
             text
         })
     }
+}
+
+/// With it whole numbers of either sign stand in the last bits of a floating-point number, where a kernel takes them without a
+/// conversion.
+fn zero_of_places<R: Real>() -> f64 {
+    1.5 * f64::from(if R::WIDE { 52 } else { 23 }).exp2()
 }
 
 /// A number in the kernels' language, exactly.
@@ -387,13 +400,15 @@ impl<R: Real> Evaluator<R> for OfTable<R> {
     }
 
     fn constants(&self) -> Vec<(&'static str, R)> {
-        let bias = if R::WIDE { 1023 } else { 127 } << self.all.bits;
-        let first = self.table.first + bias;
-        let last = first + self.table.count as i64 - 1;
-        let start = self.table.start as i64 - first;
-        let [first, last, start] = [first, last, start].map(|of| R::from_f64(of as f64));
+        let bits = self.all.bits;
+        let bias = if R::WIDE { 1023 } else { 127 } << bits;
+        let (first, count) = (self.table.first, self.table.count as i64);
+        let [of_first, of_last] =
+            [first, first + count - 1].map(|place| R::from_f64(rows::beginning(place, bits)));
+        let start = self.table.start as i64 - (first + bias);
+        let start = R::from_f64(zero_of_places::<R>() + start as f64);
         let mut all = named!(self: scale, minus_two_scale);
-        all.extend([("first", first), ("last", last), ("start", start)]);
+        all.extend([("first", of_first), ("last", of_last), ("start", start)]);
         all
     }
 }

@@ -57,7 +57,8 @@ fn place(s: f64, bits: u32) -> i64 {
     (s.to_bits() >> (52 - bits)) as i64 - (1023 << bits)
 }
 
-fn beginning(place: i64, bits: u32) -> f64 {
+/// The least number of a place.
+pub fn beginning(place: i64, bits: u32) -> f64 {
     f64::from_bits(((place + (1023 << bits)) as u64) << (52 - bits))
 }
 
