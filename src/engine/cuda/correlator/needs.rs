@@ -141,8 +141,10 @@ impl Room {
         for offloaded in correlations {
             bytes += match offloaded {
                 Offloaded::Pairs(evaluation, _) => {
-                    let (more, bytes) = neighborhoods::needs(evaluation, sample_bytes)
-                        .unwrap_or_else(|| (0, pairs::device_bytes(evaluation, systems)));
+                    let of_systems =
+                        || (0, pairs::capacity(evaluation, pairs::AtOnce::OfSystems(systems)).1);
+                    let (more, bytes) = neighborhoods::needs(evaluation, systems, sample_bytes)
+                        .unwrap_or_else(of_systems);
                     beside += more;
                     bytes
                 }

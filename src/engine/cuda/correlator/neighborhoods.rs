@@ -1,18 +1,17 @@
 //! Pairs of samples for whose particles it matters what lies around them: places taken again, bonds, and cages.
 //!
-//! In rounds, for whose samples there is room: the particles of the time origins are sorted by cell; then either places or
-//! bonds are counted, or later samples are written anew in the frame of the cages, and correlated with their origins as any
-//! others.
+//! In rounds, for whose samples there is room: the particles of the time origins are sorted by cell, and their neighbors are found,
+//! once for all pairs of an origin; then either places or bonds are counted, or later samples are written anew in the frame of the
+//! cages, and correlated with their origins as any others.
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::origins::{Cells, Point, Search, SortedOrigins, program_over_sorted};
-use super::pairs::{self, COPIES, PairEvaluator};
+use super::origins::{Cells, Point, Search, SortedOrigins, over_particles, program_over_sorted};
+use super::pairs::{self, AtOnce, COPIES, PairEvaluator};
 use super::particles::SampledRecords;
-use super::program::THREADS;
 use super::slots::{Numbering, Slot};
-use crate::engine::cuda::declare::{Const, Pointer, device_struct, shared_header};
-use crate::engine::cuda::launch::{Grid, kernels};
+use crate::engine::cuda::declare::{Const, Named, Pointer, device_struct, shared_header};
+use crate::engine::cuda::launch::kernels;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::samples::{Center, Records};
@@ -23,22 +22,38 @@ use crate::observable::dynamics::bond_breaking::sum_of_shares;
 use crate::observable::dynamics::evaluation::{
     EvaluatedPairs, Evaluation, ParticleSum, SampleGroup, SamplePair,
 };
+use crate::system::SimulationBox;
 
-/// Bytes that the displacements and samples in the frame of the cages may take.
+/// Bytes that may be taken by what is written for pairs (displacements and samples in the frame of the cages, or later places), and by the
+/// neighbors of origins.
 const MOST_BYTES: usize = 256 << 20;
-/// Pairs of a round: where places or bonds are counted, and in the frame of the cages.
+/// Pairs of a round: of places and bonds, and in the frame of the cages, for each of a number of systems and in all.
 const MOST_PAIRS: usize = 1024;
 const MOST_PAIRS_IN_CAGES: usize = 64;
+/// For more neighbors there is no room: they are searched for in each pair.
+const MOST_NEIGHBORS: usize = 96;
 
-/// What is looked for around the particles, and how many pairs there is room for.
+/// What is looked for around the particles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sought {
+    /// Places that are taken again.
+    Places,
+    /// Bonds, and the distance at which they are broken.
+    Bonds(f64),
+    Cages,
+}
+
+/// How far is looked around the particles for what, and how much there is room for.
 struct Shape {
     particles: usize,
     cells: Cells,
     radius: f64,
-    /// Distance at which bonds are broken.
-    breaking_radius: Option<f64>,
-    in_cages: bool,
+    sought: Sought,
     pairs: usize,
+    /// Of a particle: more are searched for again.
+    neighbors: usize,
+    /// What is written for a particle of a pair beside samples.
+    bytes_of_particle: usize,
 }
 
 /// Samples of a round, by their numbers: the origins; of each pair the place of its origin among them, both samples, and the index
@@ -61,7 +76,36 @@ device_struct! {
     }
 }
 
-shared_header!(SHARED = "shared/neighborhoods.cuh": ComparedSamples);
+device_struct! {
+    /// Neighbors of the particles of origins, by their places among the sorted.
+    pub struct Neighbors {
+        /// By origin, place: how many there are.
+        counts: Pointer<u32>,
+        /// By origin, number of the neighbor, place.
+        places: Pointer<u32>,
+        /// Neighbors of a particle that there is room for.
+        most: u32,
+        unused: u32,
+    }
+}
+
+shared_header!(SHARED = "shared/neighborhoods.cuh": ComparedSamples, Neighbors);
+
+/// `Place` and `Moved` of the kernels, with padding.
+pub enum Place {}
+pub enum Moved {}
+
+impl Named for Place {
+    fn name() -> String {
+        "Place".to_owned()
+    }
+}
+
+impl Named for Moved {
+    fn name() -> String {
+        "Moved".to_owned()
+    }
+}
 
 kernels! {
     pub struct NeighborhoodKernels {
@@ -69,15 +113,16 @@ kernels! {
             Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Pointer<Const<Center>>,
             Pointer<u32>
         );
+        find_neighbors(Pointer<Const<u32>>, Pointer<Const<Point>>, Neighbors);
+        sort_later(Records, Pointer<Const<ComparedSamples>>, Pointer<Const<Point>>, Pointer<Place>);
         sum_bonds_kept(
-            Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, f32, Pointer<u64>
+            Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Neighbors, Pointer<Const<Place>>, f32,
+            Pointer<u64>
         );
-        displace(
-            Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Pointer<i64>
-        );
+        displace(Records, Pointer<Const<ComparedSamples>>, Pointer<Const<Point>>, Pointer<Moved>);
         subtract_cages(
-            Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Pointer<Const<Center>>,
-            Pointer<Const<i64>>
+            Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Neighbors,
+            Pointer<Const<Center>>, Pointer<Const<Moved>>
         );
     }
 }
@@ -96,6 +141,10 @@ pub struct NeighborhoodEvaluator {
     shape: Shape,
     species: usize,
     work: Buffer,
+    /// Of origins: how many each particle has, and after these which.
+    neighbors: Buffer,
+    /// What is written for the particles of pairs.
+    of_pairs: Buffer,
     kind: Kind,
 }
 
@@ -143,54 +192,88 @@ impl Counted {
 }
 
 struct Cages {
-    /// By pair, place among the sorted, axis.
-    moved: Buffer,
     evaluator: PairEvaluator,
     /// Number of the first of the samples that are written.
     first_target: u32,
 }
 
 impl Shape {
-    /// `None` where it does not matter what lies around particles.
-    fn of(evaluation: &Evaluation, sample_bytes: usize) -> Option<Self> {
+    /// For a number of systems; `None` where it does not matter what lies around particles.
+    fn of(evaluation: &Evaluation, systems: usize, sample_bytes: usize) -> Option<Self> {
         let counted = || {
             evaluation.sums.iter().find_map(|sum| match sum {
-                ParticleSum::PlacesTaken(radius) => Some((*radius, None)),
-                ParticleSum::BondsKept(bonds) => Some((bonds.radius, Some(bonds.breaking_radius))),
+                ParticleSum::PlacesTaken(radius) => Some((*radius, Sought::Places)),
+                ParticleSum::BondsKept(bonds) => {
+                    Some((bonds.radius, Sought::Bonds(bonds.breaking_radius)))
+                }
                 _ => None,
             })
         };
-        let of_cages = evaluation.cage_radius.map(|radius| (radius, None));
-        let (radius, breaking_radius) = of_cages.or_else(counted)?;
-        let in_cages = evaluation.cage_radius.is_some();
+        let of_cages = evaluation.cage_radius.map(|radius| (radius, Sought::Cages));
+        let (radius, sought) = of_cages.or_else(counted)?;
         let simulation_box = &evaluation.simulation_box;
         let (particles, dimension) = (evaluation.particles(), simulation_box.dimension());
-        let of_pair = 8 * dimension * particles + sample_bytes;
-        let most = if in_cages { MOST_PAIRS_IN_CAGES } else { MOST_PAIRS };
-        let fitting = if in_cages { MOST_BYTES / of_pair.max(1) } else { most };
+        let (bytes_of_particle, most) = match sought {
+            Sought::Places => (0, MOST_PAIRS),
+            Sought::Bonds(_) => (16, MOST_PAIRS),
+            Sought::Cages => {
+                let bytes = if dimension == 3 { 32 } else { 16 };
+                (bytes, (systems * MOST_PAIRS_IN_CAGES).min(MOST_PAIRS))
+            }
+        };
+        let of_samples = if sought == Sought::Cages { sample_bytes } else { 0 };
+        let of_pair = particles * bytes_of_particle + of_samples;
+        let mut pairs = (MOST_BYTES / of_pair.max(1)).clamp(1, most);
+        if sought == Sought::Cages {
+            let within = within_cages(evaluation);
+            pairs = pairs.min(pairs::capacity(&within, AtOnce::Pairs(pairs)).0);
+        }
+        let neighbors = match sought {
+            Sought::Places => 0,
+            _ => room_for_neighbors(simulation_box, particles, radius),
+        };
+        let of_origin = 4 * particles * (neighbors + 1);
+        let origins = if neighbors > 0 { MOST_BYTES / of_origin } else { usize::MAX };
+        let cells = Cells::new(simulation_box, &evaluation.species);
         Some(Shape {
             particles,
-            cells: Cells::new(simulation_box, &evaluation.species),
+            cells: cells.of_systems(systems, origins),
             radius,
-            breaking_radius,
-            in_cages,
-            pairs: fitting.clamp(1, most),
+            sought,
+            pairs,
+            neighbors,
+            bytes_of_particle,
         })
     }
 
     /// Samples that are written beside those that were taken.
     fn targets(&self) -> usize {
-        if self.in_cages { self.pairs } else { 0 }
+        if self.sought == Sought::Cages { self.pairs } else { 0 }
     }
 
-    fn bytes_of_displacements(&self, dimension: usize) -> usize {
-        if self.in_cages { self.pairs * self.particles * dimension * 8 } else { 0 }
+    /// Of what is written for pairs, and of neighbors.
+    fn bytes(&self) -> [usize; 2] {
+        let columns = if self.neighbors > 0 { self.neighbors + 1 } else { 0 };
+        let of_pairs = self.pairs * self.particles * self.bytes_of_particle;
+        [of_pairs, 4 * self.cells.origins() * self.particles * columns]
     }
+}
+
+/// Neighbors of a particle of which hardly one has more; zero where they are so many, or the particles, that there is no room.
+fn room_for_neighbors(simulation_box: &SimulationBox, particles: usize, radius: f64) -> usize {
+    let ball = match simulation_box.dimension() {
+        3 => 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3),
+        _ => std::f64::consts::PI * radius.powi(2),
+    };
+    let expected = particles as f64 / simulation_box.volume() * ball;
+    let room = (1.5 * expected).ceil() + 8.0;
+    let fits = room <= MOST_NEIGHBORS as f64 && 4.0 * particles as f64 * room < MOST_BYTES as f64;
+    if fits { room as usize } else { 0 }
 }
 
 /// Whether it matters what lies around the particles, and what is then evaluated for pairs of samples by themselves.
 pub fn needs_programs(evaluation: &Evaluation) -> (bool, Option<Cow<'_, Evaluation>>) {
-    if Shape::of(evaluation, 0).is_none() {
+    if Shape::of(evaluation, 1, 0).is_none() {
         return (false, Some(Cow::Borrowed(evaluation)));
     }
     let in_cages = evaluation.cage_radius.is_some();
@@ -202,12 +285,16 @@ fn within_cages(evaluation: &Evaluation) -> Evaluation {
     Evaluation { remove_drift: false, ..evaluation.clone() }
 }
 
-/// Whether it matters what lies around the particles: samples beside those that are taken, and bytes on the GPU without them.
-pub fn needs(evaluation: &Evaluation, sample_bytes: usize) -> Option<(usize, u64)> {
-    let shape = Shape::of(evaluation, sample_bytes)?;
-    let moved = shape.bytes_of_displacements(evaluation.simulation_box.dimension()) as u64;
-    let of_pairs = if shape.in_cages { pairs::device_bytes(evaluation, 1) } else { 0 };
-    Some((shape.targets(), shape.cells.device_bytes() + moved + of_pairs))
+/// Whether it matters what lies around the particles of a number of systems: samples beside those that are taken, and bytes on the GPU
+/// without them.
+pub fn needs(evaluation: &Evaluation, systems: usize, sample_bytes: usize) -> Option<(usize, u64)> {
+    let shape = Shape::of(evaluation, systems, sample_bytes)?;
+    let correlated = match shape.sought {
+        Sought::Cages => pairs::capacity(&within_cages(evaluation), AtOnce::Pairs(shape.pairs)).1,
+        Sought::Places | Sought::Bonds(_) => 0,
+    };
+    let bytes = shape.bytes().iter().sum::<usize>() as u64;
+    Some((shape.targets(), shape.cells.device_bytes() + bytes + correlated))
 }
 
 /// What is due, of one system after the other, in rounds of as many origins and pairs at most. `slot`: that of a sample;
@@ -253,10 +340,11 @@ impl NeighborhoodEvaluator {
     pub fn new(
         session: &Arc<Session>,
         evaluation: &Evaluation,
+        systems: usize,
         sample_bytes: usize,
         first_target: u32,
     ) -> Result<Self, EngineError> {
-        let shape = Shape::of(evaluation, sample_bytes).expect("neighbors matter");
+        let shape = Shape::of(evaluation, systems, sample_bytes).expect("neighbors matter");
         let (dimension, species) =
             (evaluation.simulation_box.dimension(), evaluation.species.len());
         let program = program(dimension, species);
@@ -266,24 +354,25 @@ impl NeighborhoodEvaluator {
             bins: (0, f64::INFINITY),
         };
         let (simulation_box, all) = (&evaluation.simulation_box, &evaluation.species);
-        let origins = SortedOrigins::new(session, &program, simulation_box, all, search)?;
+        let origins =
+            SortedOrigins::new(session, &program, simulation_box, all, shape.cells, search)?;
         let kernels = NeighborhoodKernels::load(&origins.kernels)?;
-        let kind = if shape.in_cages {
-            Kind::Cages(Box::new(Cages {
-                moved: Buffer::new(session, shape.bytes_of_displacements(dimension))?,
-                evaluator: PairEvaluator::new(session, &within_cages(evaluation), 1)?,
-                first_target,
-            }))
-        } else {
-            let counted = |size: usize| Counted::new(session, shape.pairs * species, size);
-            match shape.breaking_radius {
-                Some(radius) => Kind::Bonds(counted(8)?, (radius * radius) as f32),
-                None => Kind::Places(counted(4)?),
+        let counted = |size: usize| Counted::new(session, shape.pairs * species, size);
+        let kind = match shape.sought {
+            Sought::Places => Kind::Places(counted(4)?),
+            Sought::Bonds(radius) => Kind::Bonds(counted(8)?, (radius * radius) as f32),
+            Sought::Cages => {
+                let (within, at_once) = (within_cages(evaluation), AtOnce::Pairs(shape.pairs));
+                let evaluator = PairEvaluator::new(session, &within, at_once)?;
+                Kind::Cages(Box::new(Cages { evaluator, first_target }))
             }
         };
+        let [of_pairs, neighbors] = shape.bytes();
         Ok(NeighborhoodEvaluator {
             species,
             work: Buffer::new(session, (shape.cells.origins() + 4 * shape.pairs) * 4)?,
+            neighbors: Buffer::new(session, neighbors)?,
+            of_pairs: Buffer::new(session, of_pairs)?,
             origins,
             kernels,
             shape,
@@ -327,8 +416,8 @@ impl NeighborhoodEvaluator {
         let (ends, points) = (self.origins.ends.pointer(), self.origins.points.pointer());
         self.origins.sort(records, origins.to_const(), round.origins.len())?;
         let kernels = &self.origins.kernels;
-        let blocks = ((self.shape.particles as u32).div_ceil(THREADS), round.pairs.len() as u32);
-        let grid = Grid::in_two_dimensions(blocks, THREADS);
+        let neighbors = self.find_neighbors(round.origins.len())?;
+        let grid = over_particles(self.shape.particles, round.pairs.len());
         let count = round.pairs.len() * self.species;
         let lags = || {
             let of_pairs = round.pairs.iter().map(|&(_, [origin, _], lag)| (origin, lag));
@@ -346,20 +435,43 @@ impl NeighborhoodEvaluator {
             Kind::Bonds(bonds, squared_radius) => {
                 let Counted { buffer, size, .. } = bonds;
                 buffer.clear(count * size)?;
-                let arguments = (records, pairs, ends, points, *squared_radius, buffer.pointer());
+                let places = self.of_pairs.pointer::<Place>();
+                kernels.launch(self.kernels.sort_later, grid, (records, pairs, points, places))?;
+                let (places, shares) = (places.to_const(), buffer.pointer());
+                let arguments = (pairs, ends, points, neighbors, places, *squared_radius, shares);
                 kernels.launch(self.kernels.sum_bonds_kept, grid, arguments)?;
                 bonds.fetch(count, lags(), |bytes| sum_of_shares(u64::from_ne_bytes(array(bytes))))
             }
             Kind::Cages(cages) => {
-                let moved = cages.moved.pointer::<i64>();
-                let arguments = (records, pairs, ends, points, moved);
-                kernels.launch(self.kernels.displace, grid, arguments)?;
-                let arguments = (records, pairs, ends, points, centers.pointer(), moved.to_const());
+                let moved = self.of_pairs.pointer::<Moved>();
+                kernels.launch(self.kernels.displace, grid, (records, pairs, points, moved))?;
+                let (centers, moved) = (centers.pointer(), moved.to_const());
+                let arguments = (records, pairs, ends, points, neighbors, centers, moved);
                 kernels.launch(self.kernels.subtract_cages, grid, arguments)?;
                 let groups = groups_of(round, cages.first_target, cages.evaluator.slots());
                 cages.evaluator.evaluate_groups(&groups, samples)
             }
         }
+    }
+}
+
+impl NeighborhoodEvaluator {
+    /// Has those of a number of sorted origins found, if there is room for them.
+    fn find_neighbors(&self, origins: usize) -> Result<Neighbors, EngineError> {
+        let counts = self.neighbors.pointer::<u32>();
+        let columns = self.shape.cells.origins() * self.shape.particles;
+        let neighbors = Neighbors {
+            counts,
+            places: counts.add(columns),
+            most: self.shape.neighbors as u32,
+            ..Neighbors::default()
+        };
+        if self.shape.neighbors > 0 {
+            let grid = over_particles(self.shape.particles, origins);
+            let arguments = (self.origins.ends.pointer(), self.origins.points.pointer(), neighbors);
+            self.origins.kernels.launch(self.kernels.find_neighbors, grid, arguments)?;
+        }
+        Ok(neighbors)
     }
 }
 

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use super::centers::starts;
-use super::program::program_over_samples;
+use super::program::{THREADS, program_over_samples};
 use crate::engine::EngineError;
 use crate::engine::cuda::declare::{
     Const, Named, Pointer, SharedHeader, device_constants, device_struct, shared_header,
@@ -16,8 +16,11 @@ use crate::system::{SimulationBox, Species};
 
 /// Bytes that the sorted particles may take.
 const MOST_BYTES: usize = 256 << 20;
-/// Samples that are sorted at once.
+/// Samples that are sorted at once, for each of a number of systems and in all.
 const MOST_ORIGINS: usize = 64;
+const MOST_ORIGINS_OF_SYSTEMS: usize = 512;
+/// Of more particles each sample is sorted by many blocks.
+const MOST_PARTICLES_OF_BLOCK: usize = 4096;
 
 /// What is looked for around particles.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +36,7 @@ pub struct Search {
 pub struct Cells {
     particles: usize,
     cells: [u32; 3],
+    most_origins: usize,
 }
 
 impl Cells {
@@ -46,7 +50,7 @@ impl Cells {
             true => ((edges[axis] / spacing) as u32).max(1),
             false => 1,
         });
-        Cells { particles, cells }
+        Cells { particles, cells, most_origins: MOST_ORIGINS }
     }
 
     fn count(&self) -> usize {
@@ -59,9 +63,16 @@ impl Cells {
         (share * f64::from(self.cells[0])).ceil() as u32
     }
 
+    /// The same for samples of a number of systems, of which no more are sorted at once than `most`.
+    pub fn of_systems(self, systems: usize, most: usize) -> Self {
+        let of_systems = (systems * MOST_ORIGINS).min(MOST_ORIGINS_OF_SYSTEMS);
+        Cells { most_origins: of_systems.min(most), ..self }
+    }
+
     /// Samples that are sorted at once.
     pub fn origins(&self) -> usize {
-        (MOST_BYTES / (16 * self.particles + 4 * self.count()).max(1)).clamp(1, MOST_ORIGINS)
+        let bytes = 16 * self.particles + 4 * self.count();
+        (MOST_BYTES / bytes.max(1)).clamp(1, self.most_origins)
     }
 
     /// Of ends of cells, and of points.
@@ -78,6 +89,7 @@ impl Cells {
 pub struct SortedOrigins {
     pub kernels: Arc<Kernels>,
     sorting: SortingKernels,
+    cells: Cells,
     /// By origin, cell.
     pub ends: Buffer,
     /// By origin, place.
@@ -97,9 +109,10 @@ device_struct! {
 }
 
 device_constants! {
-    /// Threads of the block that sorts a sample.
+    /// Threads of the block that sorts a sample, and cells that one of them adds up.
     mod sorting: u32 {
         SORTING_THREADS = 1024;
+        CELLS_OF_THREAD = 8;
     }
 }
 use sorting::SORTING_THREADS;
@@ -156,6 +169,9 @@ const SHARED: SharedHeader = SharedHeader {
 kernels! {
     pub struct SortingKernels {
         sort_origins(Records, Pointer<Const<u32>>, Pointer<u32>, Pointer<Point>);
+        count_in_cells(Records, Pointer<Const<u32>>, Pointer<u32>);
+        find_starts(Pointer<u32>);
+        put_in_cells(Records, Pointer<Const<u32>>, Pointer<u32>, Pointer<Point>);
     }
 }
 
@@ -173,6 +189,12 @@ pub fn program_over_sorted(
         .checked(&[SortingKernels::checks(), checks])
 }
 
+/// A thread for each particle of a number of samples, or of pairs of them.
+pub fn over_particles(particles: usize, samples: usize) -> Grid {
+    let blocks = (particles as u32).div_ceil(THREADS);
+    Grid::in_two_dimensions((blocks, samples as u32), THREADS)
+}
+
 impl SortedOrigins {
     /// `program`: a [`program_over_sorted`].
     ///
@@ -183,15 +205,16 @@ impl SortedOrigins {
         program: &Program,
         simulation_box: &SimulationBox,
         species: &[Species],
+        cells: Cells,
         search: Search,
     ) -> Result<Self, EngineError> {
-        let cells = Cells::new(simulation_box, species);
         let edges = simulation_box.padded_edges();
         let geometry = geometry(edges, species, grid(edges, cells, search), search);
         let kernels = Kernels::with_constant(session, program, "geometry", &geometry.bytes())?;
         let [ends, points] = cells.bytes();
         Ok(SortedOrigins {
             sorting: SortingKernels::load(&kernels)?,
+            cells,
             kernels,
             ends: Buffer::new(session, ends)?,
             points: Buffer::new(session, points)?,
@@ -209,9 +232,18 @@ impl SortedOrigins {
         slots: Pointer<Const<u32>>,
         count: usize,
     ) -> Result<(), EngineError> {
-        let arguments = (records, slots, self.ends.pointer(), self.points.pointer());
-        let grid = Grid::of(count as u32, SORTING_THREADS);
-        self.kernels.launch(self.sorting.sort_origins, grid, arguments)
+        let (ends, points) = (self.ends.pointer(), self.points.pointer());
+        let of_block = Grid::of(count as u32, SORTING_THREADS);
+        let SortingKernels { sort_origins, count_in_cells, find_starts, put_in_cells } =
+            self.sorting;
+        if self.cells.particles <= MOST_PARTICLES_OF_BLOCK {
+            return self.kernels.launch(sort_origins, of_block, (records, slots, ends, points));
+        }
+        self.ends.clear(count * self.cells.count() * 4)?;
+        let grid = over_particles(self.cells.particles, count);
+        self.kernels.launch(count_in_cells, grid, (records, slots, ends))?;
+        self.kernels.launch(find_starts, of_block, (ends,))?;
+        self.kernels.launch(put_in_cells, grid, (records, slots, ends, points))
     }
 }
 
@@ -230,6 +262,8 @@ mod tests {
             assert!((0.9..2.0).contains(&of_cell), "{cells:?}");
             assert!(cells.origins() == 1 || cells.device_bytes() <= MOST_BYTES as u64);
             assert!(cells.origins() <= MOST_ORIGINS);
+            assert!(cells.of_systems(100, usize::MAX).origins() >= cells.origins());
+            assert!(cells.of_systems(100, 3).origins() <= 3);
         }
     }
 }

@@ -128,26 +128,29 @@ kernels! {
     }
 }
 
-/// Pairs of a number of systems evaluated at once, and the bytes that the evaluation takes on the GPU.
-fn capacity(evaluation: &Evaluation, systems: usize) -> (usize, u64) {
+/// What is evaluated at once, if it fits: pairs of a number of systems, or no more than a number of pairs.
+#[derive(Clone, Copy)]
+pub enum AtOnce {
+    OfSystems(usize),
+    Pairs(usize),
+}
+
+/// Pairs evaluated at once, and the bytes that the evaluation takes on the GPU.
+pub fn capacity(evaluation: &Evaluation, at_once: AtOnce) -> (usize, u64) {
     let (chunks, _) = chunks(&evaluation.species, CHUNK);
     let (species, bins) = (evaluation.species.len(), program::bins(evaluation));
     let width = evaluation.width() - bins;
     let of_chunks = chunks.len() * width * 4;
     let of_pair = species * (8 * width + 4 * bins);
     let fitting = MOST_PARTIAL_BYTES / of_chunks.max(of_pair).max(1);
-    // Those in the frame of the cages come in rounds of fewer.
-    let most = match evaluation.cage_radius {
-        Some(_) => MOST_PAIRS_OF_GROUP,
-        None => (systems * MOST_PAIRS).min(MOST_SUM_BYTES / of_pair.max(1)).max(MOST_PAIRS),
+    let most = match at_once {
+        AtOnce::OfSystems(systems) => {
+            (systems * MOST_PAIRS).min(MOST_SUM_BYTES / of_pair.max(1)).max(MOST_PAIRS)
+        }
+        AtOnce::Pairs(pairs) => pairs.max(MOST_PAIRS_OF_GROUP),
     };
     let pairs = fitting.clamp(MOST_PAIRS_OF_GROUP, most);
     (pairs, (pairs * (of_chunks + 2 * of_pair)) as u64)
-}
-
-/// Bytes on the GPU beside those of the samples.
-pub fn device_bytes(evaluation: &Evaluation, systems: usize) -> u64 {
-    capacity(evaluation, systems).1
 }
 
 /// Samples of a group, as many as the shared memory of a block holds beside the bins, and the bytes of both.
@@ -180,14 +183,12 @@ pub fn program_on(session: &Session, evaluation: &Evaluation) -> Result<Program,
 }
 
 impl PairEvaluator {
-    /// For a number of systems at once, if they fit.
-    ///
     /// # Errors
     /// If there is no memory, or the kernels cannot be compiled.
     pub fn new(
         session: &Arc<Session>,
         evaluation: &Evaluation,
-        systems: usize,
+        at_once: AtOnce,
     ) -> Result<Self, EngineError> {
         let bins = program::bins(evaluation);
         let (slots, shared_bytes) = shared_slots(session, evaluation)?;
@@ -200,7 +201,7 @@ impl PairEvaluator {
         let pair_kernels = PairKernels::load(&kernels)?;
         kernels.allow_shared_memory(pair_kernels.correlate, shared_bytes)?;
         let (species, width) = (evaluation.species.len(), evaluation.width() - bins);
-        let (pairs_at_once, _) = capacity(evaluation, systems);
+        let (pairs_at_once, _) = capacity(evaluation, at_once);
         let sums = pairs_at_once * species * width * 8;
         let counts = pairs_at_once * species * bins * 4;
         // A group has a pair at least.

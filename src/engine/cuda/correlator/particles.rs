@@ -6,7 +6,7 @@ use super::densities::DensityEvaluator;
 use super::intervals::{common_interval, launch_samples, until_next};
 use super::needs::{self, Room};
 use super::neighborhoods::{self, NeighborhoodEvaluator};
-use super::pairs::PairEvaluator;
+use super::pairs::{AtOnce, PairEvaluator};
 use super::slots::{Numbering, Slot, SlotPool};
 use super::structure::{BondOrderEvaluator, StructureEvaluator};
 use crate::engine::cuda::advance::SampleTimes;
@@ -147,10 +147,11 @@ impl ParticleSampling {
         Ok(match &of_systems[0] {
             Offloaded::Pairs(evaluation, _) => {
                 let sample_bytes = self.room.sample_bytes;
-                let evaluator = match neighborhoods::needs(evaluation, sample_bytes) {
+                let systems = self.numbering.systems;
+                let evaluator = match neighborhoods::needs(evaluation, systems, sample_bytes) {
                     None => {
-                        let systems = self.numbering.systems;
-                        Evaluator::Pairs(PairEvaluator::new(session, evaluation, systems)?)
+                        let at_once = AtOnce::OfSystems(systems);
+                        Evaluator::Pairs(PairEvaluator::new(session, evaluation, at_once)?)
                     }
                     Some((beside, _)) => {
                         let first = *next_beside;
@@ -158,6 +159,7 @@ impl ParticleSampling {
                         Evaluator::Neighborhoods(NeighborhoodEvaluator::new(
                             session,
                             evaluation,
+                            systems,
                             sample_bytes,
                             first,
                         )?)

@@ -100,9 +100,10 @@ impl StructureEvaluator {
         let radius = evaluation.bins as f64 * evaluation.bin_width;
         let bins = (evaluation.bins, evaluation.bin_width);
         let search = Search { radius, remove_drift: false, bins };
-        let origins = SortedOrigins::new(session, &program, simulation_box, species, search)?;
-        let densities = DensityEvaluator::new(session, of_densities, most_samples)?;
         let cells = Cells::new(simulation_box, species);
+        let origins =
+            SortedOrigins::new(session, &program, simulation_box, species, cells, search)?;
+        let densities = DensityEvaluator::new(session, of_densities, most_samples)?;
         let (samples, counts) = capacity(evaluation);
         let samples_at_once = samples.min(densities.samples_at_once());
         let pairs = pairs_of_species(species.len());
@@ -201,8 +202,10 @@ impl BondOrderEvaluator {
         let program = program(simulation_box.dimension(), species.len());
         let search =
             Search { radius: evaluation.radius, remove_drift: false, bins: (0, f64::INFINITY) };
-        let origins = SortedOrigins::new(session, &program, simulation_box, species, search)?;
-        let samples_at_once = Cells::new(simulation_box, species).origins();
+        let cells = Cells::new(simulation_box, species);
+        let origins =
+            SortedOrigins::new(session, &program, simulation_box, species, cells, search)?;
+        let samples_at_once = cells.origins();
         let sums = samples_at_once * ORDER_SUMS * 8;
         let transfer = Transfer::new(session, aligned_size(sums))?;
         transfer.reserve(COPIES)?;
