@@ -20,7 +20,7 @@ const MOST_BYTES: usize = 256 << 20;
 const MOST_ORIGINS: usize = 64;
 const MOST_ORIGINS_OF_SYSTEMS: usize = 512;
 /// Of more particles each sample is sorted by many blocks.
-const MOST_PARTICLES_OF_BLOCK: usize = 4096;
+const MOST_PARTICLES_OF_BLOCK: usize = SORTING_THREADS as usize;
 
 /// What is looked for around particles.
 #[derive(Clone, Copy, Debug)]
