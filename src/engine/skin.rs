@@ -47,15 +47,15 @@ fn room_in(simulation_box: &SimulationBox, plan: &Plan) -> f64 {
     (reach - plan.potential.largest_cutoff()).max(NARROWEST)
 }
 
-/// Of a whole system on the CPU. Without a flow and with inertia lists are made around expected sites
+/// On CPUs, one or several ranks. Without a flow and with inertia lists are made around expected sites
 /// (`src/engine/cpu/expected_sites.rs`) and live longer: measured with one thread, 0.1 to 0.14 of the cutoff were best.
-pub fn on_one_cpu(plan: &Plan) -> f64 {
+pub fn on_cpus(plan: &Plan) -> f64 {
     let looks_ahead = !plan.may_tilt() && plan.run.flight.is_none();
-    if looks_ahead { of(plan, 0.13, 0.6) } else { on_cpus(plan) }
+    if looks_ahead { of(plan, 0.13, 0.6) } else { around_present_sites(plan) }
 }
 
-/// Of ranks on CPUs, and of what makes lists around present sites.
-pub fn on_cpus(plan: &Plan) -> f64 {
+/// On CPUs, where lists are made around present sites.
+pub fn around_present_sites(plan: &Plan) -> f64 {
     of(plan, 0.17, 0.6)
 }
 

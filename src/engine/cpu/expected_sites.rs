@@ -7,8 +7,10 @@
 use rayon::prelude::*;
 
 use super::chunk::{CHUNK, Chunk};
+use super::engine::CpuEngine;
 use super::gather::{STRIDE, Sites};
 use super::state::State;
+use super::stepper::Stepper;
 use crate::arithmetic::Real;
 use crate::engine::precision::Policy;
 
@@ -39,6 +41,25 @@ impl Outlook {
         let lost = 1.0 - damping;
         let left = if lost > 0.0 { damping * (1.0 - damping.powf(steps)) / lost } else { steps };
         Outlook { steps: left }
+    }
+
+    /// In steps of the present velocities.
+    pub fn steps(&self) -> f64 {
+        self.steps
+    }
+}
+
+impl<P: Policy, S: Stepper> CpuEngine<P, S> {
+    /// How far lists look ahead that are made in the present step. In a flow coordinates move with it: there sites are taken as they
+    /// are.
+    pub(super) fn outlook(&self) -> Outlook {
+        if self.is_tilted() {
+            return Outlook::NONE;
+        }
+        let timestep = self.plan.run.timestep;
+        let thermostat = self.stage.thermostat;
+        let damping = thermostat.and_then(|thermostat| thermostat.kind.damping(timestep));
+        self.neighbor_lists.outlook(self.state.step, damping.unwrap_or(1.0))
     }
 }
 
@@ -109,7 +130,6 @@ impl<P: Policy> Look<'_, P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::engine::CpuEngine;
     use super::*;
     use crate::engine::Engine;
     use crate::engine::precision::FixedPoint;

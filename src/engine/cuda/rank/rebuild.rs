@@ -91,7 +91,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let step = self.state.step;
         let multi_rank = &mut self.stepper;
         multi_rank.unnamed = true;
-        multi_rank.domain.schedule.rebuilt(step);
+        multi_rank.domain.schedule.rebuilt(step, 0.0);
         self.state.control.rebuilds += 1;
         self.clear_halo_control()
     }

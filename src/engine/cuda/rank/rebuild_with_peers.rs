@@ -44,7 +44,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let step = self.state.step;
         let multi_rank = &mut self.stepper;
         multi_rank.unnamed = true;
-        multi_rank.domain.schedule.rebuilt(step);
+        multi_rank.domain.schedule.rebuilt(step, 0.0);
     }
 
     /// Waits for the lists; returns whether there was room for everything on all ranks.
