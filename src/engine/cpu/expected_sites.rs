@@ -12,14 +12,11 @@ use super::gather::{STRIDE, Sites};
 use super::state::State;
 use super::stepper::Stepper;
 use crate::arithmetic::Real;
+use crate::engine::outlook::steps_ahead;
 use crate::engine::precision::Policy;
 
-/// Of the life of the lists before.
-const SHARE_AHEAD: f64 = 0.45;
 /// Of the displacement by acceleration at that time, as what counts are all times of the lists' life.
 const SHARE_OF_FORCE: f64 = 1.35;
-/// In steps: particles that vibrate have turned round by then.
-const MOST_AHEAD: f64 = 10.0;
 /// Of the displacement that lists allow: lists are good from the start.
 const MOST_OF_LIMIT: f64 = 0.9;
 
@@ -34,13 +31,9 @@ impl Outlook {
     /// Lists are made around present sites.
     pub const NONE: Self = Outlook { steps: 0.0 };
 
-    /// After lists that have lived for `life` steps, where friction leaves the share `c = damping` of a velocity in each step: of the
-    /// way in `n` steps without friction there is left that of `c + c^2 + ... + c^n = c (1 - c^n) / (1 - c)` steps.
+    /// After lists that have lived for `life` steps, where friction leaves the share `damping` of a velocity in each step.
     pub fn after(life: u64, damping: f64) -> Self {
-        let steps = (SHARE_AHEAD * life as f64).min(MOST_AHEAD);
-        let lost = 1.0 - damping;
-        let left = if lost > 0.0 { damping * (1.0 - damping.powf(steps)) / lost } else { steps };
-        Outlook { steps: left }
+        Outlook { steps: steps_ahead(life, damping) }
     }
 
     /// In steps of the present velocities.
@@ -212,15 +205,6 @@ steps = 1
             assert!((length - 0.135).abs() < 1e-6, "{length}");
         }
         assert!(ways(&engine.state, 0.0, 0.15).iter().flatten().all(|&along| along == 0.0));
-    }
-
-    #[test]
-    fn lists_look_as_far_ahead_as_velocities_last() {
-        assert_eq!(Outlook::after(0, 1.0).steps, 0.0);
-        assert_eq!(Outlook::after(20, 1.0).steps, 9.0);
-        assert_eq!(Outlook::after(200, 1.0).steps, 10.0);
-        assert_eq!(Outlook::after(20, 0.5).steps, 1.0 - 0.5f64.powi(9));
-        assert_eq!(Outlook::after(20, 0.0).steps, 0.0, "Brownian dynamics");
     }
 
     #[test]

@@ -64,6 +64,11 @@ impl RebuildSchedule {
         *self = RebuildSchedule { built: step, ahead, compare_at, rebuild_at: None, life, ages };
     }
 
+    /// The step in which the lists were built.
+    pub fn built_in(&self) -> u64 {
+        self.built
+    }
+
     /// The first step from which on the lists are probably not good: no list of those before has ended much earlier.
     pub fn look_from(&self) -> u64 {
         let youngest = self.ages.into_iter().min().unwrap_or(0);
