@@ -631,6 +631,7 @@ fn policy_agrees<P: Numbers>(stream: u64) {
             Word::Bits(P::velocity_to_bits(P::halved(v))),
             P::real_word(policy.relative_length(displacement, axis)),
             P::real_word(policy.force_of_impulse(terms[0])),
+            Word::F64(policy.site_to_f64(a, axis)),
         ]
     });
 }

@@ -68,6 +68,27 @@ fn any_number_of_ranks_gives_the_bits_of_one_while_particles_migrate() {
     }
 }
 
+/// Around expected sites on all ranks, with their end foreseen.
+#[test]
+fn lists_live_as_long_as_on_one_rank() {
+    const STEPS: u64 = 1000;
+    let langevin = Thermostat::Langevin { friction: 5.0 };
+    for thermostat in [None, thermostat_at(langevin, 1.5)] {
+        let plan = plan(3, 1000, Precision::FixedPoint);
+        let run = |ranks: &Ranks| {
+            let mut engine = engine_on(ranks, &plan, 1.5);
+            begin(engine.as_mut(), thermostat);
+            engine.advance(STEPS).unwrap();
+            engine.report().execution
+        };
+        let one = run(&Ranks::default()).list_rebuilds;
+        let of_four = on_threads(4, |ranks| run(&ranks));
+        let (four, repeated) = (of_four.list_rebuilds, of_four.steps_repeated.unwrap());
+        assert!(4 * four <= 5 * one, "{four} and {one} buildings, {thermostat:?}");
+        assert!(20 * repeated <= STEPS, "{repeated} steps were repeated, {thermostat:?}");
+    }
+}
+
 /// Particles have gone to the next domain both ways along each axis that has several.
 fn assert_crossed(plan: &Plan, grid: &DomainGrid, [before, after]: [&[[f64; 3]]; 2]) {
     let edges = plan.system.simulation_box.edges();

@@ -215,7 +215,7 @@ fn pairs_of_floats_repeat_and_conserve_the_energy() {
 #[test]
 fn domains_that_are_reported_are_those_of_the_gpus() {
     let toml = kob_andersen(3, 1000, "fixed-point", "timestep = 0.004\nthreads = 1")
-        .replace("density = 1.2", "box = [12.0, 12.02, 12.06]")
+        .replace("density = 1.2", "box = [11.34, 11.36, 11.4]")
         + "[[stage]]\nname = \"melt\"\nsteps = 10\nobserve = { thermodynamics = 5 }\n";
     let expected = Job::new(&toml);
     expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
@@ -229,7 +229,7 @@ fn domains_that_are_reported_are_those_of_the_gpus() {
         let tuning = job.results("melt").parameter("tuning").expect("what was chosen");
         let tuning: serde_json::Value = serde_json::from_str(&tuning).unwrap();
         assert_eq!(tuning["domains"], serde_json::json!([1, 2, 2]), "{tuning}");
-        assert_eq!(tuning["skin"], 0.525, "{tuning}");
+        assert_eq!(tuning["skin"], 0.3625, "{tuning}");
         assert_same_numbers(&expected.path("out/melt.h5"), &job.path("out/melt.h5"));
     }
 }
@@ -297,11 +297,12 @@ fn gpus_tell_where_their_time_goes() {
     }
 }
 
-/// Ranks look together when lists are no longer good: they rebuild in the steps in which one GPU does.
+/// Ranks look together when lists are no longer good, and make them around the same sites: they rebuild in the steps in which one GPU
+/// does. In `double`, as one GPU makes lists of so few particles around present sites in the other precisions.
 #[test]
 fn ranks_rebuild_as_often_as_one_gpu() {
-    let bench = "bench --engine cuda --particles 1500 --precision fixed-point --steps 200 --json";
-    let few = "--melt-steps 20 --equilibration-steps 20 --skin 0.4 --tune off --model";
+    let bench = "bench --engine cuda --particles 1500 --precision double --steps 200 --json";
+    let few = "--melt-steps 20 --equilibration-steps 20 --skin 0.35 --tune off --model";
     for place in places() {
         // At constant energy, and with a thermostat of the whole system.
         for model in ["kob-andersen", "lj-fluid"] {
@@ -320,12 +321,14 @@ fn ranks_rebuild_as_often_as_one_gpu() {
                 assert_eq!(found["engine"]["ranks"].as_u64().unwrap_or(1), gpus as u64);
                 (
                     found["engine"]["list_rebuilds"].as_u64().unwrap(),
-                    found["potential_energy"].as_f64(),
+                    found["potential_energy"].as_f64().unwrap(),
                 )
             };
-            let alone = rebuilds(1);
+            let (alone, of_two) = (rebuilds(1), rebuilds(2));
             assert!(alone.0 > 10, "{model}: {alone:?}");
-            assert_eq!(rebuilds(2), alone, "{model}");
+            assert_eq!(of_two.0, alone.0, "{model}");
+            // Sums have another order: 1e-15 of a force, growing tenfold in 40 steps or so.
+            assert!((of_two.1 - alone.1).abs() < 1e-8, "{model}: {of_two:?} {alone:?}");
         }
     }
 }

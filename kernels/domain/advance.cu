@@ -22,6 +22,10 @@
 #include "shared/peer_launch.cuh"
 
 INLINE bool looks(const PeerLaunch &launch) { return launch.looks_after != ~0u; }
+// Whether lists may end with the drift after this number of steps: those that follow are made with the forces before it.
+INLINE bool lists_may_end(const PeerLaunch &launch, u32 done) {
+    return done >= launch.looks_after || (launch.drifts && done == launch.steps);
+}
 // How often the launch has sent sites when this number of its steps is complete.
 INLINE u32 sent_after(const PeerLaunch &launch, u32 done) { return done + (launch.present == OWN_SITES ? 1 : 0); }
 
@@ -143,6 +147,7 @@ INLINE void end_work(const PeerLaunch &launch, const Work &work, u32 done, bool 
         control->cycles[1] += (u64)waited;
         control->copy = work.copy;
         control->site_copy = work.site_copy ^ (drifted ? 1 : 0);
+        control->reached = launch.first_step + done + (drifted ? 1 : 0);
         halo.control->steps = done;
         halo.control->drifted = drifted;
         store_box(drifted);
@@ -169,6 +174,13 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
     // Clock at the start, and cycles that the first warp has waited.
     __shared__ i64 begun, waited;
     __shared__ GlobalThermostat shared;
+#if LOOKS_AHEAD
+    __shared__ PassesBeforeLists before_lists;
+    if (threadIdx.x == 0) {
+        u32 site_copy = system.control->site_copy;
+        for (u32 done = 0; done < 2; ++done) before_lists.stores_forces[site_copy ^ done] = lists_may_end(launch, done);
+    }
+#endif
     if (threadIdx.x == 0) {
         warps_done = 0;
         begun = clock64();
@@ -229,7 +241,11 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
             wait_for_ghosts(launch.sequence + sent_after(launch, done));
             if (threadIdx.x == 0) waited += clock64();
         }
+#if LOOKS_AHEAD
+        PassOf pass = {thermostat, shared, before_lists, false, 0, step, true, moves, !moves};
+#else
         PassOf pass = {thermostat, shared, false, 0, step, true, moves, !moves};
+#endif
         for (u32 turn = 0; turn < 2; ++turn) {
             work.go_to(turn == 0 ? BOUNDARY : INTERIOR);
             Findings found = GLOBAL ? pass_of_ranks<ACTING, SINGLE_LANE>(pass, work, of_warps)
@@ -255,6 +271,10 @@ INLINE void advance_with_peers_steps(const PeerLaunch &launch, const Thermostat 
         bool now = findings.error && (GLOBAL ? status != STATUS_RUNAWAY : status == STATUS_TOO_CLOSE);
         note(findings, now ? step : step + 1);
         work.stay();
+#if LOOKS_AHEAD
+        // Of the next pass; before the barrier.
+        if (threadIdx.x == 0) before_lists.stores_forces[work.site_copy ^ 1] = lists_may_end(launch, done + 1);
+#endif
         drifted = last ? launch.drifts != 0 : ends_with_drift(launch, findings.needs_rebuild, done);
         if (GLOBAL && moves) {
             // Else the barrier has been within.

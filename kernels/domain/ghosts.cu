@@ -4,7 +4,7 @@
 #include "domain/halo.cuh"
 #include "md/rebuild.cuh"
 
-// A ghost when it is chosen; later only its site travels.
+// A ghost when it is chosen, at the site that lists are made around; later only its present site travels.
 struct GhostRecord {
     Site site[SITE_STRIDE];
     u32 id;
@@ -37,13 +37,11 @@ INLINE double distance2_from(u32 neighbor, const double (&position)[DIMENSION]) 
     return across(gaps[0], gaps[1], slope_of_box()) + gaps[2] * gaps[2];
 }
 
-// The neighbors that need a particle as a ghost, a bit each.
-INLINE u32 receivers_of(const Particles &particles, u32 p) {
+// The neighbors that need a particle at a site as a ghost, a bit each.
+INLINE u32 receivers_of(const Site (&site)[SITE_COMPONENTS]) {
     double position[DIMENSION];
 #pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) {
-        position[axis] = Policy::coordinate_to_f64(policy, particles.position[axis][p], axis);
-    }
+    for (int axis = 0; axis < DIMENSION; ++axis) position[axis] = Policy::site_to_f64(policy, site[axis], axis);
     u32 receivers = 0;
     for (u32 j = 0; j < halo.neighbors; ++j) receivers |= (distance2_from(j, position) < halo.reach2 ? 1u : 0u) << j;
     return receivers;
@@ -72,11 +70,11 @@ INLINE u32 take_numbers(u32 *counter, u32 wanted) {
     return __shfl_sync(~0u, first, 31) + inclusive - wanted;
 }
 
-// Whole warps go over the own particles, and `send(p, j, entry, number)` is called for each particle that a neighbor
+// Whole warps go over the own particles at the sites that lists are made around, and `send(p, j, entry, number)` is called for each particle that a neighbor
 // needs as a ghost; `number` is that among what this neighbor gets. The entries of a tile follow each other: their first
 // and how many they are, and the tile's region, are written. All threads of the grid come here, all counters are zero.
 template <typename Send>
-INLINE void send_all(const Particles &particles, const Site *sites, Send send) {
+INLINE void send_all(Send send) {
     Group group = group_of();
     u32 lane = threadIdx.x & 31;
     u32 first = blockIdx.x * blockDim.x + threadIdx.x - lane;
@@ -84,8 +82,8 @@ INLINE void send_all(const Particles &particles, const Site *sites, Send send) {
         u32 p = first + lane;
         bool active = p < system.count;
         Site site[SITE_COMPONENTS];
-        load_site(sites, active ? p : 0, site);
-        u32 receivers = active && is_near_boundary(site) ? receivers_of(particles, p) : 0, count = __popc(receivers);
+        load_site(system.reference, active ? p : 0, site);
+        u32 receivers = active && is_near_boundary(site) ? receivers_of(site) : 0, count = __popc(receivers);
         // Lanes of one tile, and those of them that send something.
         u32 lanes = group.particles == 32 ? ~0u : ((1u << group.particles) - 1) << (lane & ~(group.particles - 1));
         u32 sending = __ballot_sync(~0u, receivers != 0);
@@ -111,22 +109,20 @@ INLINE void send_all(const Particles &particles, const Site *sites, Send send) {
 // Counts what is sent, by neighbor.
 extern "C" __global__ void __launch_bounds__(256) count_sent() {
     enter_system();
-    const Particles &particles = system.particles[system.control->copy];
-    send_all(particles, system.sites[system.control->site_copy], [](u32, u32, u32, u32) {});
+    send_all([](u32, u32, u32, u32) {});
 }
 
 // Chooses what is sent.
 extern "C" __global__ void __launch_bounds__(256) choose_sent() {
     enter_system();
-    const Particles &particles = system.particles[system.control->copy];
-    send_all(particles, system.sites[system.control->site_copy], [&](u32 p, u32 j, u32 entry, u32 number) {
+    send_all([&](u32 p, u32 j, u32 entry, u32 number) {
         halo.send_own[entry] = p;
         halo.send_slot[entry] = j << SLOT_BITS | number;
     });
 }
 
-INLINE void write_ghost(const Particles &particles, const Site *sites, u32 p, u32 entry, GhostRecord *to) {
-    load_ghost(sites, p, to->site, 0);
+INLINE void write_ghost(const Particles &particles, u32 p, u32 entry, GhostRecord *to) {
+    load_ghost(system.reference, p, to->site, 0);
     to->id = particles.id[p];
     to->species = particles.species[p];
     to->entry = entry;
@@ -135,11 +131,10 @@ INLINE void write_ghost(const Particles &particles, const Site *sites, u32 p, u3
 // Puts all that is sent into the messages.
 extern "C" __global__ void __launch_bounds__(256) pack_ghosts() {
     const Particles &particles = system.particles[system.control->copy];
-    const Site *sites = system.sites[system.control->site_copy];
     for (u32 entry = blockIdx.x * blockDim.x + threadIdx.x; entry < halo.sent; entry += gridDim.x * blockDim.x) {
         u32 p = halo.send_own[entry], slot = halo.send_slot[entry];
         GhostRecord *to = (GhostRecord *)message_to(slot >> SLOT_BITS) + (slot & ((1u << SLOT_BITS) - 1));
-        write_ghost(particles, sites, p, entry, to);
+        write_ghost(particles, p, entry, to);
     }
 }
 
@@ -180,6 +175,8 @@ INLINE void place_ghosts(const Particles &particles, const Starts &starts, u32 h
         particles.species[place] = (u8)ghost.species;
         Site site[SITE_COMPONENTS];
         load_site(ghost.site, 0, site);
+        // Present sites come later.
+        store_site(system.reference, place, site);
         store_site(system.sites[0], place, site);
         store_site(system.sites[1], place, site);
         if (system.coarse) store_coarse(site, place);
@@ -222,22 +219,21 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) sort_own() {
 extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) build_with_ghosts(u32 recount, u32 half) {
     begin_grid();
     const Particles &particles = system.particles[system.control->copy];
-    const Site *sites = system.sites[system.control->site_copy];
     if (recount) {
-        count_bins(particles, sites, halo.extent);
+        count_bins(particles, system.reference, halo.extent);
         synchronize(false);
         prefix_sums(system.bin_count, system.bin_start, system.bins, 0);
         if (system.coarse) {
             for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
                 Site site[SITE_COMPONENTS];
-                load_site(sites, p, site);
+                load_site(system.reference, p, site);
                 store_coarse(site, p);
             }
         }
     }
     place_ghosts(particles, halo.arrivals, half, [](u32, const GhostRecord &, u32) {});
     order_tiles();
-    bool full = build_all_lists(particles, sites);
+    bool full = build_all_lists(particles, system.reference);
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     store_box_of_lists();
     if (full) system.control->status = STATUS_LISTS_FULL;

@@ -1,9 +1,12 @@
 // Rebuilding among neighbors that write into each other's memory, without the host: three kernels, one after the other.
 //
-//   leave_with_peers   kick and drift of the step, if still to come; who leaves the domain is written to the neighbor
+//   leave_with_peers   kick and drift of the step, if still to come; finds where particles are expected; who leaves the domain is
+//                      written to the neighbor
 //   enter_with_peers   takes those that come
 //   list_with_peers    sorts, writes the ghosts to the neighbors, places those that come, tells their owners where they
 //                      are, and builds the lists
+//
+// Lists are made around the sites at which particles are expected; the steps that follow begin with sending the present ones.
 //
 // Particles leave in the first half of the messages and ghosts in the second, so that nobody writes what another still
 // reads; before the next rebuilding the ranks agree on the steps between. What has no room is left out and noted
@@ -58,7 +61,7 @@ INLINE u32 most_records(u32 bytes) { return (u32)(halo.segment / bytes); }
 INLINE bool is_left_out() { return *(volatile u32 *)halo.halt != 0; }
 
 extern "C" __global__ void __launch_bounds__(256)
-    leave_with_peers(u64 step, u32 number, u32 drifts, const __grid_constant__ FlowOfStep of_step) {
+    leave_with_peers(const __grid_constant__ NewLists lists, u32 number, u32 drifts, const __grid_constant__ FlowOfStep of_step) {
     if (is_left_out()) {
         // It is copied into `system.count`.
         if (blockIdx.x == 0 && threadIdx.x == 0) halo.control->count = system.count;
@@ -69,16 +72,18 @@ extern "C" __global__ void __launch_bounds__(256)
     Site *sites = system.sites[system.control->site_copy];
     Findings findings = {false, false};
     note_time_stamp(LEAVING);
+    u64 step = lists.where_steps_end ? system.control->reached : lists.step;
+    Outlook outlook = {steps_ahead(step - lists.made, lists.damping), true};
     u32 most = most_records(sizeof(Migrant));
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x) {
         if (drifts) kick_and_drift_one(particles, sites, p, findings);
         Site site[SITE_COMPONENTS];
-        load_site(sites, p, site);
+        expect(particles, sites, p, outlook, site);
         u32 hops, destination = destination_of(site, hops);
         halo.destination[p] = destination == STAYS ? STAYS : HAS_LEFT;
         if (destination == STAYS) continue;
         u32 j = destination - 1, slot = atomicAdd(halo.control->for_neighbor + j, 1u);
-        if (slot < most) ((Migrant *)halo.peer_inbox[0][j])[slot] = migrant_of(particles, p);
+        if (slot < most) ((Migrant *)halo.peer_inbox[0][j])[slot] = migrant_of(particles, p, site);
         if (hops > 1) halo.control->failed = 1;
     }
     note(findings, step);
@@ -115,16 +120,15 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peer
     note_time_stamp(SORTING);
     sort_particles(copy, site_copy, halo.control->extent);
     const Particles &particles = system.particles[copy];
-    const Site *sites = system.sites[site_copy];
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     for (u32 p = thread; p < system.count; p += threads) halo.destination[p] = STAYS;
     note_time_stamp(SENDING);
-    send_all(particles, sites, [&](u32 p, u32 j, u32 entry, u32 number) {
+    send_all([&](u32 p, u32 j, u32 entry, u32 number) {
         if (entry < halo.send_capacity) {
             halo.send_own[entry] = p;
             halo.send_slot[entry] = j << SLOT_BITS | number;
         }
-        if (number < most) write_ghost(particles, sites, p, entry, (GhostRecord *)halo.peer_inbox[1][j] + number);
+        if (number < most) write_ghost(particles, p, entry, (GhostRecord *)halo.peer_inbox[1][j] + number);
     });
     if (is_last_block() && threadIdx.x == 0) {
         system.control->copy = copy;
@@ -141,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(REBUILDING_BLOCK, 1) list_with_peer
         if (ghost.entry < halo.send_capacity) halo.peer_remote[j][ghost.entry] = place;
     });
     note_time_stamp(LISTING);
-    bool full = build_all_lists(particles, sites);
+    bool full = build_all_lists(particles, system.reference);
     if (blockIdx.x == 0) {
         if (full && threadIdx.x == 0) halo.control->failed = 1;
         if (threadIdx.x == 0) store_box_of_lists();

@@ -10,9 +10,9 @@
 #ifndef DOMAIN
 #define DOMAIN 0
 #endif
-// Ranks choose ghosts by present sites, and in a flow coordinates move with it: there lists are made around present sites.
+// In a flow coordinates move with it: there lists are made around present sites.
 // Small systems have lists that live long: what they gain there they lose in making them.
-#define LOOKS_AHEAD (!DOMAIN && !TILTED && !TAGGED)
+#define LOOKS_AHEAD (!TILTED && !TAGGED)
 
 // How far lists look ahead.
 struct Outlook {
@@ -35,11 +35,10 @@ INLINE Outlook no_outlook() { return Outlook{0.0f, false}; }
 // Of the displacement that lists allow: lists are good from the start.
 #define MOST_OF_LIMIT 0.9f
 
-// Steps from `step` to the middle of the life of lists that are made there, as many as a velocity is worth of which friction leaves the
-// share `damping` in each. Steps are taken modulo 2^64: a run that begins with a checkpoint counts them anew.
-INLINE float steps_ahead(u64 step, double damping) {
-    u64 made = *(volatile u64 *)&system.control->lists_made_in[0];
-    float steps = fminf(SHARE_AHEAD * (float)(step - made), MOST_AHEAD);
+// Steps to the middle of the life of lists that are made now, after others that have lived for `life` steps: as many as a velocity is
+// worth of which friction leaves the share `damping` in each.
+INLINE float steps_ahead(u64 life, double damping) {
+    float steps = fminf(SHARE_AHEAD * (float)life, MOST_AHEAD);
     if (damping == 1.0) return steps;
     float worth = 0.0f, left = 1.0f;
     for (; steps > 0.0f; steps -= 1.0f) {
@@ -50,12 +49,17 @@ INLINE float steps_ahead(u64 step, double damping) {
 }
 
 #if LOOKS_AHEAD
-// In shared memory: how old the lists are, in steps of a launch modulo 2^32. One thread of the block calls what changes it.
-struct ListAge {
-    u32 made_at;
-    // Age from which on passes store forces; whether those do that read this copy of the sites.
-    u32 enough;
+// In shared memory: whether passes store forces that read this copy of the sites, as lists may end after them.
+struct PassesBeforeLists {
     bool stores_forces[2];
+};
+
+#if !DOMAIN
+// The same by how old the lists are, in steps of a launch modulo 2^32. One thread of the block calls what changes it.
+struct ListAge : PassesBeforeLists {
+    u32 made_at;
+    // Age from which on passes store forces.
+    u32 enough;
 
     // `renewed`: the launch begins with new lists.
     INLINE void enter(u64 first_step, u32 from, bool renewed) {
@@ -80,6 +84,7 @@ private:
         enough = share < LEAST_LIFE ? LEAST_LIFE : share;
     }
 };
+#endif
 
 // After a drift of one step with a velocity; returns its squared length.
 INLINE float site_after(const Particles &particles, u32 p, const double (&velocity)[DIMENSION], const Site (&present)[SITE_COMPONENTS],

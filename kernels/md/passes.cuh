@@ -116,7 +116,7 @@ struct PassOf {
     // Of the whole system, and whether it acts in this pass, in a turn of its signal.
     const GlobalThermostat &global;
 #if LOOKS_AHEAD
-    const ListAge &list_age;
+    const PassesBeforeLists &before_lists;
 #endif
     bool acts;
     u32 turn;
@@ -134,7 +134,7 @@ struct PassOf {
     INLINE bool stores_forces(u32 site_copy) const {
 #if LOOKS_AHEAD
         // Read again after the pair loop: in a register it would stand in its way.
-        if (*(const volatile bool *)&list_age.stores_forces[site_copy]) return true;
+        if (*(const volatile bool *)&before_lists.stores_forces[site_copy]) return true;
 #endif
         return store_force;
     }

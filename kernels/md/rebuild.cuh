@@ -19,6 +19,16 @@ INLINE bool has_left(u32 p) { return halo.destination[p] == HAS_LEFT; }
 INLINE bool has_left(u32) { return false; }
 #endif
 
+// The sites that lists are to be made around, before particles are sorted: those at which they are expected by an outlook from the present
+// ones. Ranks know them already.
+INLINE const Site *sites_before(const Site *present) {
+#if DOMAIN
+    return halo.expected;
+#else
+    return present;
+#endif
+}
+
 // Rank along the curve of the cell that holds a site.
 INLINE u32 cell_of(const Site (&site)[SITE_COMPONENTS]) {
     u32 flat = 0;
@@ -47,8 +57,8 @@ INLINE u32 bin_of_particle(const Particles &particles, const Site (&site)[SITE_C
     return bin_number(cell_of(site), particles.species[p]);
 }
 
-// Particles of each bin, and the place of each particle among those of its bin, by the sites at which they are expected; for the
-// particles at the first places.
+// Particles of each bin, and the place of each particle among those of its bin, by the sites at which they are expected from these; for
+// the particles at the first places.
 INLINE void count_bins(const Particles &particles, const Site *sites, u32 places, Outlook outlook = no_outlook()) {
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < places; p += gridDim.x * blockDim.x) {
         if (has_left(p)) continue;
@@ -101,7 +111,7 @@ INLINE void move_particle(const Particles &from, const Particles &to, const Site
     Site site[SITE_COMPONENTS];
     load_site(sites, source, site);
     store_site(sorted_sites, place, site);
-    load_expected_site(from, sites, source, outlook, site);
+    load_expected_site(from, sites_before(sites), source, outlook, site);
     store_site(system.reference, place, site);
     if (system.coarse) store_coarse(site, place);
 }
@@ -111,7 +121,7 @@ INLINE void move_particle(const Particles &from, const Particles &to, const Site
 INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places, Outlook outlook = no_outlook()) {
     const Particles &from = system.particles[copy], &to = system.particles[copy ^ 1];
     const Site *sites = system.sites[site_copy];
-    count_bins(from, sites, places, outlook);
+    count_bins(from, sites_before(sites), places, outlook);
     synchronize(false);
     prefix_sums(system.bin_count, system.bin_start, system.bins, 0);
     u32 threads = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -369,7 +379,9 @@ static __device__ __noinline__ bool rebuild(u32 copy, u32 site_copy, Outlook out
 // The same in a step of a run; `damping`: what friction leaves of a velocity in a step, `has_forces`: the pass before has stored them.
 INLINE bool rebuild_in_step(u32 copy, u32 site_copy, u64 step, double damping, bool has_forces) {
 #if LOOKS_AHEAD
-    bool full = rebuild(copy, site_copy, Outlook{steps_ahead(step, damping), has_forces});
+    // Modulo 2^64: a run that begins with a checkpoint counts steps anew.
+    u64 life = step - *(volatile u64 *)&system.control->lists_made_in[0];
+    bool full = rebuild(copy, site_copy, Outlook{steps_ahead(life, damping), has_forces});
     if (blockIdx.x == 0 && threadIdx.x == 0 && !full) {
         u64 *made = system.control->lists_made_in;
         made[1] = made[0];

@@ -18,6 +18,9 @@ INLINE float fraction_of_first_edge(float displacement, float length) {
 // Which of `count` equal slabs of the box holds the site.
 INLINE u32 fraction_slab(i32 site, u32 count) { return multiply_high((u32)site, count); }
 
+// Position along an edge.
+INLINE double fraction_position(i32 site, double edge) { return mul((double)(u32)site, mul(edge, 2.3283064365386963e-10)); }
+
 // Place within that slab: 0 at its lower and 1 at its upper end.
 INLINE float fraction_in_slab(i32 site, u32 count) {
     return mul((float)((u32)site * count), 2.3283064365386963e-10f);

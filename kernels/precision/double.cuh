@@ -58,6 +58,7 @@ struct Double {
     static INLINE double site(const Constants &, double x, int) { return x; }
     static INLINE u64 site_to_bits(double site) { return to_bits(site); }
     static INLINE double site_from_bits(u64 bits) { return double_from_bits(bits); }
+    static INLINE double site_to_f64(const Constants &, double site, int) { return site; }
     // Which of `count` equal slabs of the box along an axis holds the site.
     static INLINE u32 slab(const Constants &c, double site, int axis, u32 count) {
         u32 at = truncate_to_u32(mul(mul(site, c.inv_edges[axis]), (double)count));

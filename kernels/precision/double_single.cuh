@@ -77,6 +77,7 @@ struct DoubleSingles {
     static INLINE u64 site_units(float part) { return (u64)round_to_i64(mul(part, 4294967296.0f)); }
     static INLINE u64 site_to_bits(i32 site) { return (u32)site; }
     static INLINE i32 site_from_bits(u64 bits) { return (i32)(u32)bits; }
+    static INLINE double site_to_f64(const Constants &c, i32 site, int axis) { return fraction_position(site, to_f64(c.edges[axis])); }
     // Which of `count` equal slabs of the box along an axis holds the site.
     static INLINE u32 slab(const Constants &, i32 site, int, u32 count) { return fraction_slab(site, count); }
     static INLINE float in_slab(const Constants &, i32 site, int, u32 count) { return fraction_in_slab(site, count); }

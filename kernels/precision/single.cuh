@@ -71,6 +71,7 @@ struct Single {
     static INLINE float site(const Constants &, float x, int) { return x; }
     static INLINE u64 site_to_bits(float site) { return to_bits(site); }
     static INLINE float site_from_bits(u64 bits) { return float_from_bits((u32)bits); }
+    static INLINE double site_to_f64(const Constants &, float site, int) { return (double)site; }
     // Which of `count` equal slabs of the box along an axis holds the site.
     static INLINE u32 slab(const Constants &c, float site, int axis, u32 count) {
         return slab_f32(site, c.inv_edges[axis], count);

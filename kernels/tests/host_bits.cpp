@@ -214,6 +214,7 @@ static void policy(const Constants &constants, const u64 *in, u64 *out) {
     out[21] = P::velocity_to_bits(P::halved(v));
     out[22] = word(P::relative_length(c, displacement, axis));
     out[23] = word(P::force_of_impulse(c, terms[0]));
+    out[24] = word(P::site_to_f64(c, a, axis));
 }
 
 template <typename V, int KIND>
@@ -324,10 +325,10 @@ static std::vector<Function> functions() {
         {"fire", 61, 180, fire},
         {"points_near 2", 9, 2, points_near<2>},
         {"points_near 3", 9, 2, points_near<3>},
-        {"Single", 13, 24, policy<Single>},
-        {"DoubleSingles", 13, 24, policy<DoubleSingles>},
-        {"Double", 13, 24, policy<Double>},
-        {"FixedPoint", 13, 24, policy<FixedPoint>},
+        {"Single", 13, 25, policy<Single>},
+        {"DoubleSingles", 13, 25, policy<DoubleSingles>},
+        {"Double", 13, 25, policy<Double>},
+        {"FixedPoint", 13, 25, policy<FixedPoint>},
     };
 #define EVALUATORS(...) \
     all.push_back({std::string(#__VA_ARGS__) + " TRUNCATION_SHIFTED", 1, 8, pair<__VA_ARGS__, TRUNCATION_SHIFTED>}); \

@@ -17,6 +17,7 @@ mod error;
 mod interface;
 mod minimizer;
 mod minimizers;
+mod outlook;
 mod pair_core;
 mod pending;
 pub mod precision;

@@ -47,15 +47,23 @@ fn room_in(simulation_box: &SimulationBox, plan: &Plan) -> f64 {
     (reach - plan.potential.largest_cutoff()).max(NARROWEST)
 }
 
-/// Of a whole system on the CPU. Without a flow and with inertia lists are made around expected sites
-/// (`src/engine/cpu/expected_sites.rs`) and live longer: measured with one thread, 0.1 to 0.14 of the cutoff were best.
-pub fn on_one_cpu(plan: &Plan) -> f64 {
-    let looks_ahead = !plan.may_tilt() && plan.run.flight.is_none();
-    if looks_ahead { of(plan, 0.13, 0.6) } else { on_cpus(plan) }
+/// Whether lists are made around expected sites, and that gains: not where boxes take tilts, and not without inertia.
+fn looks_ahead(plan: &Plan, takes_tilts: bool) -> bool {
+    !takes_tilts && plan.run.flight.is_none()
 }
 
-/// Of ranks on CPUs, and of what makes lists around present sites.
+/// On CPUs, one or several ranks. Without a flow and with inertia lists are made around expected sites
+/// (`src/engine/cpu/expected_sites.rs`) and live longer: measured with one thread, 0.1 to 0.14 of the cutoff were best.
 pub fn on_cpus(plan: &Plan) -> f64 {
+    if looks_ahead(plan, plan.may_tilt()) {
+        of(plan, 0.13, 0.6)
+    } else {
+        around_present_sites(plan)
+    }
+}
+
+/// On CPUs, where lists are made around present sites.
+pub fn around_present_sites(plan: &Plan) -> f64 {
     of(plan, 0.17, 0.6)
 }
 
@@ -116,14 +124,20 @@ impl Shared<'_> {
     }
 
     /// The fewer the particles of a GPU, the more do messages and launches weigh in a rebuilding, and the longer lists should
-    /// live: measured on four H200, 0.17 of the cutoff were best for 1,000,000 particles a GPU, 0.21 for 250,000. Where the box
-    /// has no room for domains so wide, it is that of CPUs.
+    /// live: measured on four H200, 0.17 of the cutoff were best for 1,000,000 particles a GPU, 0.21 for 250,000, around present sites.
+    /// Around expected ones they are narrower by the factor that the best skin of one GPU is, 0.69. Where the box has no room for domains
+    /// so wide, it is that of CPUs.
     fn on_gpus(&self) -> f64 {
         let plan = self.plan;
         let cutoff = plan.potential.largest_cutoff();
         let particles = plan.system.particle_count() / self.ranks;
         let fewer = (1e6 / particles.max(1) as f64).log2();
-        let wide = (cutoff * (0.17 + 0.02 * fewer).clamp(0.17, 0.21)).min(room(plan));
+        let share = if looks_ahead(plan, self.takes_tilts) {
+            (0.12 + 0.0125 * fewer).clamp(0.12, 0.145)
+        } else {
+            (0.17 + 0.02 * fewer).clamp(0.17, 0.21)
+        };
+        let wide = (cutoff * share).min(room(plan));
         let fits = || self.grid(plan.reach(wide)).is_ok();
         plan.run.skin.unwrap_or_else(|| if fits() { wide } else { on_cpus(plan) })
     }

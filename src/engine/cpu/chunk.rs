@@ -64,6 +64,11 @@ impl<P: Policy> Chunk<P> {
             .collect()
     }
 
+    /// The site that the lists of a particle were made around.
+    pub fn reference_of(&self, i: usize) -> [P::Site; 3] {
+        std::array::from_fn(|axis| self.reference[axis][i])
+    }
+
     /// Adds a particle to a part.
     pub fn copy_to(&self, i: usize, part: &mut Part) {
         let triple = |bits: &dyn Fn(usize) -> u64| std::array::from_fn(bits);

@@ -7,17 +7,16 @@
 use rayon::prelude::*;
 
 use super::chunk::{CHUNK, Chunk};
+use super::engine::CpuEngine;
 use super::gather::{STRIDE, Sites};
 use super::state::State;
+use super::stepper::Stepper;
 use crate::arithmetic::Real;
+use crate::engine::outlook::steps_ahead;
 use crate::engine::precision::Policy;
 
-/// Of the life of the lists before.
-const SHARE_AHEAD: f64 = 0.45;
 /// Of the displacement by acceleration at that time, as what counts are all times of the lists' life.
 const SHARE_OF_FORCE: f64 = 1.35;
-/// In steps: particles that vibrate have turned round by then.
-const MOST_AHEAD: f64 = 10.0;
 /// Of the displacement that lists allow: lists are good from the start.
 const MOST_OF_LIMIT: f64 = 0.9;
 
@@ -32,13 +31,28 @@ impl Outlook {
     /// Lists are made around present sites.
     pub const NONE: Self = Outlook { steps: 0.0 };
 
-    /// After lists that have lived for `life` steps, where friction leaves the share `c = damping` of a velocity in each step: of the
-    /// way in `n` steps without friction there is left that of `c + c^2 + ... + c^n = c (1 - c^n) / (1 - c)` steps.
+    /// After lists that have lived for `life` steps, where friction leaves the share `damping` of a velocity in each step.
     pub fn after(life: u64, damping: f64) -> Self {
-        let steps = (SHARE_AHEAD * life as f64).min(MOST_AHEAD);
-        let lost = 1.0 - damping;
-        let left = if lost > 0.0 { damping * (1.0 - damping.powf(steps)) / lost } else { steps };
-        Outlook { steps: left }
+        Outlook { steps: steps_ahead(life, damping) }
+    }
+
+    /// In steps of the present velocities.
+    pub fn steps(&self) -> f64 {
+        self.steps
+    }
+}
+
+impl<P: Policy, S: Stepper> CpuEngine<P, S> {
+    /// How far lists look ahead that are made in the present step. In a flow coordinates move with it: there sites are taken as they
+    /// are.
+    pub(super) fn outlook(&self) -> Outlook {
+        if self.is_tilted() {
+            return Outlook::NONE;
+        }
+        let timestep = self.plan.run.timestep;
+        let thermostat = self.stage.thermostat;
+        let damping = thermostat.and_then(|thermostat| thermostat.kind.damping(timestep));
+        self.neighbor_lists.outlook(self.state.step, damping.unwrap_or(1.0))
     }
 }
 
@@ -109,7 +123,6 @@ impl<P: Policy> Look<'_, P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::engine::CpuEngine;
     use super::*;
     use crate::engine::Engine;
     use crate::engine::precision::FixedPoint;
@@ -192,15 +205,6 @@ steps = 1
             assert!((length - 0.135).abs() < 1e-6, "{length}");
         }
         assert!(ways(&engine.state, 0.0, 0.15).iter().flatten().all(|&along| along == 0.0));
-    }
-
-    #[test]
-    fn lists_look_as_far_ahead_as_velocities_last() {
-        assert_eq!(Outlook::after(0, 1.0).steps, 0.0);
-        assert_eq!(Outlook::after(20, 1.0).steps, 9.0);
-        assert_eq!(Outlook::after(200, 1.0).steps, 10.0);
-        assert_eq!(Outlook::after(20, 0.5).steps, 1.0 - 0.5f64.powi(9));
-        assert_eq!(Outlook::after(20, 0.0).steps, 0.0, "Brownian dynamics");
     }
 
     #[test]

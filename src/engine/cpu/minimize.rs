@@ -56,7 +56,7 @@ impl Minimizer for CpuMinimizer {
             }
             empty => {
                 let mut plan = self.descent.plan.clone();
-                plan.run.skin = Some(skin::on_cpus(&plan));
+                plan.run.skin = Some(skin::around_present_sites(&plan));
                 let processor = match &self.processor {
                     Some(processor) => processor.clone(),
                     None => Processor::new(plan.run.threads.unwrap_or(0))?,

@@ -18,6 +18,7 @@ mod forces;
 mod gather;
 mod instruction_set;
 mod kernels;
+mod migration;
 mod minimize;
 mod neighbor_lists;
 mod neighbors;

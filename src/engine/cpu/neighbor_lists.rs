@@ -167,6 +167,11 @@ impl<P: Policy> NeighborLists<P> {
         Outlook::after(step.wrapping_sub(self.made_in[0]), damping)
     }
 
+    /// Sites at which particles are expected, no farther from the present ones than lists allow.
+    pub fn around(&self, state: &State<P>, outlook: Outlook) -> Sites<P> {
+        expected_sites(state, outlook, skin::SHARE * self.skin)
+    }
+
     /// Counts a rebuilding; returns whether particles are to be sorted in memory before it.
     pub fn begin_rebuild(&mut self) -> bool {
         let sorts = self.rebuilds.is_multiple_of(self.sort_interval);
@@ -183,7 +188,7 @@ impl<P: Policy> NeighborLists<P> {
         outlook: Outlook,
     ) {
         self.fit_cells(state.simulation_box());
-        let mut around = expected_sites(state, outlook, skin::SHARE * self.skin);
+        let mut around = self.around(state, outlook);
         let mut sorted = self.sorted(state, &around, ghosts);
         if self.begin_rebuild() {
             let old = std::mem::take(&mut state.chunks);
@@ -194,7 +199,6 @@ impl<P: Policy> NeighborLists<P> {
             }
         }
         self.build(set, state, &around, ghosts, &sorted);
-        self.made_in = [state.step, self.made_in[0]];
     }
 
     /// Takes cells of a box whose edges have changed; among ranks they do not.
@@ -251,7 +255,8 @@ impl<P: Policy> NeighborLists<P> {
         ghosts: Ghosts,
         sorted: &SortedParticles<P>,
     ) {
-        keep_reference(state, sites);
+        state.keep_reference(sites);
+        self.made_in = [state.step, self.made_in[0]];
         self.made_at = *state.simulation_box();
         self.set_box(state.simulation_box());
         let (own, has_ghosts) = (state.count() as u32, !ghosts.0.is_empty());
@@ -262,16 +267,5 @@ impl<P: Policy> NeighborLists<P> {
             build_list(set, &mut chunk.neighbors, &of, policy, grid, sorted, reach);
             chunk.interior = !has_ghosts || chunk.neighbors.is_below(own);
         });
-    }
-}
-
-/// Takes these sites as those that the lists are made from.
-fn keep_reference<P: Policy>(state: &mut State<P>, sites: &Sites<P>) {
-    for (chunk, sites) in state.chunks.iter_mut().zip(sites.chunks(CHUNK)) {
-        for i in 0..chunk.len() {
-            for axis in 0..3 {
-                chunk.reference[axis][i] = sites[i][axis];
-            }
-        }
     }
 }

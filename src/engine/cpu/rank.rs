@@ -6,7 +6,8 @@ use rayon::prelude::*;
 
 use super::chunk::{CHUNK, Chunk};
 use super::engine::CpuEngine;
-use super::gather::STRIDE;
+use super::expected_sites::Outlook;
+use super::gather::{STRIDE, Sites};
 use super::processor::Processor;
 use super::stepper::{MultiRank, Stepper};
 use crate::arithmetic::Real;
@@ -90,8 +91,7 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
 
     /// Domains, lists and forces of the present positions, between steps.
     fn make_all_anew(&mut self) -> Result<(), EngineError> {
-        self.migrate()?;
-        self.rebuild_with_ghosts();
+        self.rebuild(Outlook::NONE)?;
         let done = self.compute_forces(false, &|_| true);
         self.unless_noted(done)?;
         self.verify_now()
@@ -172,6 +172,15 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
             let step = self.state.step;
             self.stepper.domain.note_needs_rebuild(step);
         }
+        self.forces_with_ghosts()?;
+        end_step(self)
+    }
+
+    /// Forces in a step, as ghosts come.
+    ///
+    /// # Errors
+    /// Those that all ranks meet together; others are noted.
+    fn forces_with_ghosts(&mut self) -> Result<(), EngineError> {
         let kick = !kicks_at_end(&self.stage);
         let (own, dimension) = (self.state.count(), self.state.dimension());
         let (policy, chunks, sites) = self.state.split();
@@ -186,17 +195,14 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
             self.unless_noted::<()>(Err(error))?;
         }
         let boundary = self.compute_forces(kick, &|chunk| !chunk.interior);
-        self.unless_noted(boundary)?;
-        end_step(self)
+        self.unless_noted(boundary)
     }
 
     /// A step in which the lists are rebuilt.
     fn rebuilding_step(&mut self) -> Result<(), EngineError> {
         begin_step(self)?;
-        self.migrate()?;
-        self.rebuild_with_ghosts();
-        let done = self.compute_forces(!kicks_at_end(&self.stage), &|_| true);
-        self.unless_noted(done)?;
+        self.rebuild(self.outlook())?;
+        self.forces_with_ghosts()?;
         end_step(self)
     }
 
@@ -244,92 +250,48 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         domain.forget_after(saved.step);
     }
 
-    /// Hands over particles that have left the domain, and takes those that have come.
-    fn migrate(&mut self) -> Result<(), EngineError> {
-        let own = self.state.count();
-        self.state.sites.truncate(own);
-        let domain = &mut self.stepper.domain;
-        domain.ghost_id.clear();
-        domain.ghost_species.clear();
-        let rank = domain.rank();
-        let mut owner = self.owners();
-        let domain = &mut self.stepper.domain;
-        let here = owner.iter().map(|&owner| domain.grid().hops(rank, owner)).max();
-        let rounds = domain.largest_unless_fault(here.unwrap_or(0))?;
-        let neighbors: Vec<usize> = domain.neighbors().collect();
-        for round in 0..rounds {
-            if round > 0 {
-                owner = self.owners();
-            }
-            let domain = &self.stepper.domain;
-            let mut leaving = vec![Part::default(); neighbors.len()];
-            let mut places: Vec<u32> = Vec::with_capacity(owner.len());
-            for (place, &owner) in owner.iter().enumerate() {
-                if owner == rank {
-                    places.push(place as u32);
-                    continue;
-                }
-                let next = domain.grid().towards(rank, owner);
-                let to = neighbors.iter().position(|&neighbor| neighbor == next);
-                let part = &mut leaving[to.expect("the way leads through neighbors")];
-                self.state.chunks[place / CHUNK].copy_to(place % CHUNK, part);
-            }
-            let leaving = leaving.iter().map(Part::to_bytes).collect();
-            let mut old = std::mem::take(&mut self.state.chunks);
-            for bytes in self.stepper.domain.hand_over(leaving) {
-                for chunk in Chunk::all_of(&Part::from_bytes(&bytes)) {
-                    let first = (old.len() * CHUNK) as u32;
-                    places.extend(first..first + chunk.len() as u32);
-                    old.push(chunk);
-                }
-            }
-            self.state.gather(&places, &old);
-        }
+    /// Hands particles over to the domains in which they are expected, and makes lists around those sites.
+    fn rebuild(&mut self, outlook: Outlook) -> Result<(), EngineError> {
+        self.migrate(outlook)?;
+        self.rebuild_with_ghosts(outlook);
         Ok(())
     }
 
-    /// Ranks whose domains the particles are in.
-    fn owners(&self) -> Vec<usize> {
-        let (grid, policy) = (self.stepper.domain.grid(), self.state.policy());
-        let owner = |[x, y, z, _]: &[P::Site; STRIDE]| grid.owner(policy, [*x, *y, *z]);
-        self.state.sites.par_iter().map(owner).collect()
-    }
-
-    /// Sorts the particles, chooses ghosts, and builds the lists. No ghosts are held before.
-    fn rebuild_with_ghosts(&mut self) {
+    /// Sorts the particles, chooses ghosts, and builds the lists. No ghosts are held before; after, their sites are those that lists
+    /// are made around, as long as no others have been exchanged.
+    fn rebuild_with_ghosts(&mut self, outlook: Outlook) {
+        let mut around = self.state.reference();
         if self.neighbor_lists.begin_rebuild() {
-            let (state, ghosts) = (&self.state, self.stepper.ghosts());
-            let sorted = self.neighbor_lists.sorted(state, &state.sites, ghosts);
+            let sorted = self.neighbor_lists.sorted(&self.state, &around, self.stepper.ghosts());
             let old = std::mem::take(&mut self.state.chunks);
             self.state.gather(&sorted.place, &old);
+            around = self.state.reference();
         }
+        self.choose_ghosts(&mut around);
+        self.stepper.domain.schedule.rebuilt(self.state.step, outlook.steps());
+        let (set, ghosts) = (self.processor.instruction_set(), self.stepper.ghosts());
+        self.state.give_diameters_to_ghosts(&mut around, ghosts.0);
+        let own = self.state.count();
+        self.state.sites.extend_from_slice(&around[own..]);
+        let sorted = self.neighbor_lists.sorted(&self.state, &around, ghosts);
+        self.neighbor_lists.build(set, &mut self.state, &around, ghosts, &sorted);
+    }
+
+    /// Chooses ghosts by these sites of the particles here, which those of this rank's ghosts are appended to.
+    fn choose_ghosts(&mut self, around: &mut Sites<P>) {
         let state = &self.state;
-        let position = |chunk: &Chunk<P>, i: usize| {
-            let dimension = state.dimension();
-            let along =
-                |axis: usize| state.policy().coordinate_to_f64(chunk.position[axis][i], axis);
+        let (policy, dimension) = (state.policy(), state.dimension());
+        let position = |site: &[P::Site; STRIDE]| {
+            let along = |axis: usize| policy.site_to_f64(site[axis], axis);
             std::array::from_fn(|axis| if axis < dimension { along(axis) } else { 0.0 })
         };
-        let positions: Vec<[f64; 3]> = state
-            .chunks
-            .iter()
-            .flat_map(|chunk| (0..chunk.len()).map(move |i| position(chunk, i)))
-            .collect();
-        let slope = self.state.simulation_box().slope();
-        let (_, chunks, sites) = self.state.split();
-        let domain = &mut self.stepper.domain;
+        let positions: Vec<[f64; 3]> = around.iter().map(position).collect();
+        let slope = state.simulation_box().slope();
         let describe = |place: u32| {
-            let (chunk, i) = (&chunks[place as usize / CHUNK], place as usize % CHUNK);
+            let (chunk, i) = (&state.chunks[place as usize / CHUNK], place as usize % CHUNK);
             (chunk.id[i], chunk.species[i])
         };
-        domain.choose_ghosts::<P, STRIDE>(&positions, slope, describe, sites);
-        domain.schedule.rebuilt(self.state.step);
-        self.state.give_diameters_to_ghosts(self.stepper.ghosts().0);
-        let (set, ghosts) = (self.processor.instruction_set(), self.stepper.ghosts());
-        let sites = std::mem::take(&mut self.state.sites);
-        let sorted = self.neighbor_lists.sorted(&self.state, &sites, ghosts);
-        self.neighbor_lists.build(set, &mut self.state, &sites, ghosts, &sorted);
-        self.state.sites = sites;
+        self.stepper.domain.choose_ghosts::<P, STRIDE>(&positions, slope, describe, around);
     }
 }
 

@@ -34,7 +34,7 @@ impl<P: Policy> CpuEngine<P> {
         // A GPU's skin would be slow here.
         let layout = state.memory.as_ref().filter(|memory| memory.threads_per_particle.is_none());
         let skin = plan.run.skin.or(layout.map(|memory| memory.skin));
-        let skin = skin.unwrap_or_else(|| skin::on_one_cpu(plan));
+        let skin = skin.unwrap_or_else(|| skin::on_cpus(plan));
         let start = Start::of_state(plan, state);
         let mut engine = Self::empty(plan, &start, skin, processor, WHOLE, SingleRank);
         // A layout made with another skin would not give its bits anyway.
@@ -65,17 +65,9 @@ impl<P: Policy> CpuEngine<P> {
         self.rebuild_with(Outlook::NONE);
     }
 
-    /// The same in a step: velocities and the forces of the pass before say where particles are expected. In a flow coordinates move
-    /// with it: there sites are taken as they are.
+    /// The same in a step: velocities and the forces of the pass before say where particles are expected.
     pub(super) fn rebuild_in_step(&mut self) {
-        if self.is_tilted() {
-            return self.rebuild();
-        }
-        let timestep = self.plan.run.timestep;
-        let thermostat = self.stage.thermostat;
-        let damping = thermostat.and_then(|thermostat| thermostat.kind.damping(timestep));
-        let outlook = self.neighbor_lists.outlook(self.state.step, damping.unwrap_or(1.0));
-        self.rebuild_with(outlook);
+        self.rebuild_with(self.outlook());
     }
 
     fn rebuild_with(&mut self, outlook: Outlook) {

@@ -160,11 +160,30 @@ impl<P: Policy> State<P> {
         self.sites = sites;
     }
 
+    /// Takes these sites as those that lists are made around.
+    pub fn keep_reference(&mut self, sites: &Sites<P>) {
+        for (chunk, sites) in self.chunks.iter_mut().zip(sites.chunks(CHUNK)) {
+            for i in 0..chunk.len() {
+                for axis in 0..3 {
+                    chunk.reference[axis][i] = sites[i][axis];
+                }
+            }
+        }
+    }
+
+    /// The sites that lists are made around, with diameters.
+    pub fn reference(&self) -> Sites<P> {
+        let of_chunk =
+            |chunk| (0..Chunk::len(chunk)).map(move |i| (chunk.reference_of(i), chunk.id[i]));
+        let all = self.chunks.iter().flat_map(of_chunk);
+        all.map(|([x, y, z], id)| [x, y, z, self.diameter_in_site(id)]).collect()
+    }
+
     /// Sites of ghosts, which stand after those of the particles, get their diameters.
-    pub fn give_diameters_to_ghosts(&mut self, ids: &[u32]) {
+    pub fn give_diameters_to_ghosts(&self, sites: &mut Sites<P>, ids: &[u32]) {
         let own = self.count();
         for (place, &id) in ids.iter().enumerate() {
-            self.sites[own + place][DIAMETER] = self.diameter_in_site(id);
+            sites[own + place][DIAMETER] = self.diameter_in_site(id);
         }
     }
 

@@ -28,7 +28,7 @@ pub fn take_trials(
     trials: &SwapTrials,
 ) -> SwapRound {
     in_precision!(plan.run.precision, |P| {
-        let (start, skin) = (Start::of_state(plan, state), skin::on_cpus(plan));
+        let (start, skin) = (Start::of_state(plan, state), skin::around_present_sites(plan));
         let processor = processor.clone();
         let mut engine = CpuEngine::<P>::empty(plan, &start, skin, processor, WHOLE, SingleRank);
         engine.load(state, None);

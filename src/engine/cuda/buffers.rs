@@ -151,6 +151,8 @@ device_struct! {
         pub rebuilds: u64,
         /// Steps in which the lists were made, and those before.
         pub lists_made_in: [u64; 2],
+        /// Step whose sites a launch among ranks has left.
+        pub reached: u64,
         /// Trials to exchange diameters or species, exchanges, and the change of the potential energy by them, in units of 2^-32.
         pub swap_trials: u64,
         pub swaps: u64,

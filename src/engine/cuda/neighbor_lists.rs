@@ -62,7 +62,7 @@ pub fn expected_capacity(plan: &Plan, simulation_box: &SimulationBox, skin: f64)
 
 /// What sorting and building of lists need for each particle.
 struct SortBuffers {
-    /// Sites that the lists were made around.
+    /// Sites that the lists were made around, those of ghosts after those of the particles.
     reference: Buffer,
     row_ends: Buffer,
     bin_of: Buffer,
@@ -81,7 +81,7 @@ impl SortBuffers {
         let buffer = |bytes: usize| Buffer::new(session, bytes);
         let (count, sizes) = (capacity.particles, system.element_sizes);
         Ok(SortBuffers {
-            reference: buffer(count * sizes.site * sizes.site_stride())?,
+            reference: buffer(capacity.places() * sizes.site * sizes.site_stride())?,
             row_ends: buffer(count * 4 * system.species)?,
             bin_of: buffer(count * 4)?,
             slot_of: buffer(count * 4)?,

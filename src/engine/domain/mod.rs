@@ -8,6 +8,10 @@
 //! pair's force has the same bits seen from both of its particles, so that in fixed point, where the order of sums
 //! does not matter, the trajectory is that of one rank to the bit.
 //!
+//! Lists are made around the sites at which particles are expected in the middle of the lists' life, and so are the domains' particles
+//! and ghosts chosen: a particle belongs to the domain in which it is expected, wherever it is. Its own rank finds that out, and all
+//! agree.
+//!
 //! Inside a step nobody waits for more than its neighbors. Displacements, errors and heat are compared every few
 //! steps ([`schedule`]); only thermostats that act on the total kinetic energy combine it in each step.
 //!

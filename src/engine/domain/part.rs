@@ -10,10 +10,10 @@ pub struct Part {
     pub velocity: Vec<[u64; 3]>,
 }
 
-/// Bytes of a particle.
-const BYTES: usize = 4 + 1 + 24 + 12 + 24;
-
 impl Part {
+    /// Of a particle in [`to_bytes`](Self::to_bytes).
+    pub const BYTES: usize = 4 + 1 + 24 + 12 + 24;
+
     /// Particles in it.
     pub fn count(&self) -> usize {
         self.id.len()
@@ -65,7 +65,7 @@ impl Part {
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(BYTES * self.count());
+        let mut bytes = Vec::with_capacity(Self::BYTES * self.count());
         self.id.iter().for_each(|id| bytes.extend(id.to_le_bytes()));
         bytes.extend(&self.species);
         for triples in [&self.position, &self.velocity] {
@@ -78,8 +78,8 @@ impl Part {
     /// # Panics
     /// Unless the bytes are those of a part.
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        assert_eq!(bytes.len() % BYTES, 0, "particles of a rank");
-        let count = bytes.len() / BYTES;
+        assert_eq!(bytes.len() % Self::BYTES, 0, "particles of a rank");
+        let count = bytes.len() / Self::BYTES;
         let (id, rest) = bytes.split_at(4 * count);
         let (species, rest) = rest.split_at(count);
         let (position, rest) = rest.split_at(24 * count);

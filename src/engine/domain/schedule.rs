@@ -1,8 +1,9 @@
 //! When lists are rebuilt, agreed on by all ranks with few words.
 //!
 //! Nobody looks at the displacements of other ranks inside a step. At some steps all compare notes: how far the
-//! furthest particle has moved since the lists were built. It moves on no faster than it did so far, nearly always;
-//! so the ranks know when to compare again, and at which step to rebuild. A comparison costs about as much as a step of
+//! furthest particle is from the site that its list was built around. Lists look `h` steps ahead: a particle of constant velocity passes
+//! that site at the age `h`, and is as far from it as the time from there is long. Particles move on no faster than they did so far, nearly
+//! always; so the ranks know when to compare again, and at which step to rebuild. A comparison costs about as much as a step of
 //! the lists' life: most lists see one, shortly before the end that those before let expect. Where a rebuilding was too
 //! late, they go back to where they compared last, and rebuild at the step at which the first particle had moved too far.
 //! Every decision depends on the trajectory alone, not on how steps are parted: the same run, the same rebuilds.
@@ -14,6 +15,8 @@
 #[derive(Clone, Debug, PartialEq)]
 pub struct RebuildSchedule {
     built: u64,
+    /// Steps that the lists look ahead.
+    ahead: f64,
     compare_at: Option<u64>,
     rebuild_at: Option<u64>,
     /// Age to which the lists are expected to be good; zero before the first comparison.
@@ -38,11 +41,18 @@ impl RebuildSchedule {
     /// The first lists were built at a step.
     pub fn built(step: u64) -> Self {
         let compare_at = Some(step + FIRST);
-        RebuildSchedule { built: step, compare_at, rebuild_at: None, life: 0.0, ages: [0; 8] }
+        RebuildSchedule {
+            built: step,
+            ahead: 0.0,
+            compare_at,
+            rebuild_at: None,
+            life: 0.0,
+            ages: [0; 8],
+        }
     }
 
-    /// Lists were built anew after the drift of a step.
-    pub fn rebuilt(&mut self, step: u64) {
+    /// Lists were built anew after the drift of a step, around the sites of so many steps `ahead`.
+    pub fn rebuilt(&mut self, step: u64, ahead: f64) {
         let life = if self.life > 0.0 { self.life } else { (step - self.built) as f64 };
         let first = ((FIRST_SHARE * life) as u64).clamp(FIRST, LONGEST);
         let mut ages = self.ages;
@@ -51,7 +61,12 @@ impl RebuildSchedule {
             ages[0] = step - self.built;
         }
         let compare_at = Some(step + first);
-        *self = RebuildSchedule { built: step, compare_at, rebuild_at: None, life, ages };
+        *self = RebuildSchedule { built: step, ahead, compare_at, rebuild_at: None, life, ages };
+    }
+
+    /// The step in which the lists were built.
+    pub fn built_in(&self) -> u64 {
+        self.built
     }
 
     /// The first step from which on the lists are probably not good: no list of those before has ended much earlier.
@@ -87,14 +102,16 @@ impl RebuildSchedule {
         rebuild.min(compare).min(step + LONGEST)
     }
 
-    /// All have compared after `step`: the furthest particle has moved by `share` of what the lists allow. Does
+    /// All have compared after `step`: the furthest particle is away by `share` of what the lists allow. Does
     /// nothing at a step at which no comparison was due.
     pub fn compared(&mut self, step: u64, share: f64) {
         if self.compare_at != Some(step) {
             return;
         }
         let age = (step - self.built) as f64;
-        self.life = age / share.max(1e-9);
+        // Lists are compared when particles have passed the sites of their lists.
+        let passed = (age - self.ahead).max(1.0);
+        self.life = age - passed + passed / share.max(1e-9);
         let left = CAUTION * (self.life - age);
         let left = left.clamp(0.0, LONGEST as f64) as u64;
         if left > 3 {
@@ -118,7 +135,10 @@ mod tests {
 
     /// Steps at which ranks compare, and the step of the rebuild, for a displacement that is a function of age.
     fn lifetime(share: impl Fn(u64) -> f64) -> (Vec<u64>, u64) {
-        let mut schedule = RebuildSchedule::built(100);
+        lifetime_of(RebuildSchedule::built(100), share)
+    }
+
+    fn lifetime_of(mut schedule: RebuildSchedule, share: impl Fn(u64) -> f64) -> (Vec<u64>, u64) {
         let mut compared = Vec::new();
         let mut step = 100;
         while !schedule.rebuilds_in(step + 1) {
@@ -141,22 +161,35 @@ mod tests {
     }
 
     #[test]
+    fn lists_that_look_ahead_live_as_long_as_particles_need_to_pass_their_sites() {
+        for life in [10, 20, 40, 60] {
+            let ahead = (0.45 * life as f64).min(10.0);
+            let mut schedule = RebuildSchedule::built(100 - life);
+            schedule.rebuilt(100, ahead);
+            let share = |age: u64| (age as f64 - ahead).abs() / (life as f64 - ahead);
+            let (compared, rebuilt) = lifetime_of(schedule, share);
+            assert!(rebuilt <= life + 1 && rebuilt * 10 >= life * 9, "{life}: {rebuilt}");
+            assert!(compared.len() <= 6, "{life}: {compared:?}");
+        }
+    }
+
+    #[test]
     fn lists_are_looked_at_later_when_those_before_lived_long() {
         let mut schedule = RebuildSchedule::built(0);
-        schedule.rebuilt(20);
+        schedule.rebuilt(20, 0.0);
         assert_eq!(schedule.verify_at(20), 38);
         schedule.compared(38, 0.9);
         assert!(schedule.rebuilds_in(39), "one more step would be possible, and is not worth it");
-        schedule.rebuilt(39);
+        schedule.rebuilt(39, 0.0);
         assert_eq!(schedule.verify_at(39), 57);
         schedule.compared(57, 0.7);
         assert_eq!(schedule.verify_at(57), 61, "the second look");
         schedule.compared(61, 0.85);
         assert!(schedule.rebuilds_in(65));
         // Too late: those after that are expected to live so long, but four steps at least.
-        schedule.rebuilt(65);
+        schedule.rebuilt(65, 0.0);
         schedule.needs_rebuild(67);
-        schedule.rebuilt(67);
+        schedule.rebuilt(67, 0.0);
         assert_eq!(schedule.verify_at(67), 71);
     }
 
@@ -170,12 +203,12 @@ mod tests {
             step += age;
             schedule.needs_rebuild(step);
             assert!(schedule.is_set());
-            schedule.rebuilt(step);
+            schedule.rebuilt(step, 0.0);
         }
         assert!(!schedule.is_set());
         assert_eq!(schedule.look_from(), step + 25);
         // Built again at once, for want of room.
-        schedule.rebuilt(step);
+        schedule.rebuilt(step, 0.0);
         assert_eq!(schedule.look_from(), step + 25);
         schedule.good_until(step + 40);
         assert_eq!(schedule.verify_at(step + 40), step + 41);

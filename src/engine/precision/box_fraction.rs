@@ -9,6 +9,11 @@ pub(super) fn displacement(a: i32, b: i32) -> f32 {
     a.wrapping_sub(b) as f32
 }
 
+/// Position of a site along an edge.
+pub(super) fn position(site: i32, edge: f64) -> f64 {
+    f64::from(site as u32) * (edge / UNITS)
+}
+
 /// Which of `count` equal slabs of the box holds the site.
 #[inline(always)]
 pub(super) fn slab(site: i32, count: u32) -> u32 {

@@ -189,6 +189,9 @@ impl Policy for FixedPoint {
     fn site_from_bits(bits: u64) -> i32 {
         bits as u32 as i32
     }
+    fn site_to_f64(&self, site: i32, axis: usize) -> f64 {
+        box_fraction::position(site, self.edges[axis])
+    }
     #[inline(always)]
     fn slab(&self, site: i32, _axis: usize, count: u32) -> u32 {
         box_fraction::slab(site, count)

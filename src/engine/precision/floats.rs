@@ -115,6 +115,9 @@ impl<F: Real> Policy for Floats<F> {
     fn site_from_bits(bits: u64) -> F {
         F::from_bits(bits)
     }
+    fn site_to_f64(&self, site: F, _axis: usize) -> f64 {
+        site.to_f64()
+    }
     #[inline(always)]
     fn slab(&self, site: F, axis: usize, count: u32) -> u32 {
         let share = site.to_f64() * self.inv_edges[axis].to_f64();

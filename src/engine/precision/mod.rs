@@ -109,6 +109,8 @@ pub trait Policy: Clone + Send + Sync + Sized + 'static {
     fn site(&self, x: Self::Coordinate, axis: usize) -> Self::Site;
     fn site_to_bits(site: Self::Site) -> u64;
     fn site_from_bits(bits: u64) -> Self::Site;
+    /// Position of a site, in `0 <= x < edge` to rounding.
+    fn site_to_f64(&self, site: Self::Site, axis: usize) -> f64;
     /// Which of `count` equal slabs of the box along an axis holds the site.
     fn slab(&self, site: Self::Site, axis: usize, count: u32) -> u32;
 

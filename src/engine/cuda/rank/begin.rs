@@ -103,7 +103,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let mut halo = Halo::new(&domain, simulation_box);
         let report = memory.reports.pointer();
         halo.report = domain.all_or_none(start.step, report)?;
-        let mut engine = engine.with(MultiRank::new(domain, halo, memory));
+        let mut engine = engine.with(MultiRank::new(domain, halo, memory, takes_tilts));
         engine.check_tilt()?;
         let begun = engine.begin_multi_rank();
         engine.or_end_all(begun)?;
@@ -164,7 +164,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let memory = HaloMemory {
             kernels,
             capacity: halo_capacity,
-            buffers: HaloBuffers::new(session, halo_capacity)?,
+            buffers: HaloBuffers::new(session, engine.state.element_sizes(), halo_capacity)?,
             transport: Box::new(ThroughHost::new(session, &messages)?),
             messages,
             reports: Reports::new(session)?,
@@ -175,15 +175,15 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     fn begin_multi_rank(&mut self) -> Result<(), EngineError> {
         self.stepper.halo.extent = self.state.count() as u32;
         self.connect()?;
-        self.migrate()?;
-        self.rebuild_with_ghosts()?;
+        self.migrate(0.0)?;
+        self.rebuild_with_ghosts(0.0)?;
         self.forces_everywhere()?;
         self.verify_now()
     }
 }
 
 impl MultiRank {
-    fn new(domain: Domain, mut halo: Halo, memory: HaloMemory) -> Self {
+    fn new(domain: Domain, mut halo: Halo, memory: HaloMemory, takes_tilts: bool) -> Self {
         let HaloMemory { kernels, capacity, buffers, messages, transport, reports } = memory;
         let neighbors = domain.neighbors().count();
         buffers.describe(capacity, &mut halo);
@@ -203,6 +203,7 @@ impl MultiRank {
             launches: 0,
             heats: 0,
             present: Present::Forces,
+            takes_tilts,
             unnamed: false,
             halo_changed: false,
             send_to: vec![0; neighbors],

@@ -160,6 +160,8 @@ device_struct! {
         /// rebuilding after steps for which lists were good.
         halt: Pointer<u32>,
         destination: Pointer<u8>,
+        /// Sites at which the own particles are expected, in the order before they are sorted.
+        expected: Pointer<Site>,
         /// Region of each tile; tiles of the boundary before each, and all after the last; tiles of the boundary, then those
         /// of the interior.
         boundary: Pointer<u8>,
@@ -282,6 +284,7 @@ pub struct HaloBuffers {
     pub control: Buffer,
     pub halt: Buffer,
     pub destination: Buffer,
+    expected: Buffer,
     boundary: Buffer,
     order_start: Buffer,
     tile_order: Buffer,
@@ -307,13 +310,21 @@ pub struct HaloCapacity {
 }
 
 impl HaloBuffers {
-    pub fn new(session: &Arc<Session>, capacity: HaloCapacity) -> Result<Self, EngineError> {
+    pub fn new(
+        session: &Arc<Session>,
+        sizes: ElementSizes,
+        capacity: HaloCapacity,
+    ) -> Result<Self, EngineError> {
         let words = |count: usize| Buffer::new(session, count * 4);
         let ghosts = capacity.places.ghosts;
         Ok(HaloBuffers {
             control: Buffer::holding(session, &[HaloControl::CLEAR])?,
             halt: words(1)?,
             destination: Buffer::new(session, capacity.places.particles)?,
+            expected: Buffer::new(
+                session,
+                capacity.places.particles * sizes.site * sizes.site_stride(),
+            )?,
             boundary: Buffer::new(session, capacity.tiles)?,
             order_start: words(capacity.tiles + 1)?,
             tile_order: words(capacity.tiles)?,
@@ -330,10 +341,11 @@ impl HaloBuffers {
         })
     }
 
-    /// Copies what is not made anew with the lists: who goes where, and the signals.
+    /// Copies what is not made anew with the lists: who is expected and goes where, and the signals.
     pub fn take_from(&self, smaller: &HaloBuffers) -> Result<(), EngineError> {
         self.control.take_from(&smaller.control)?;
         self.destination.take_from(&smaller.destination)?;
+        self.expected.take_from(&smaller.expected)?;
         // Of a half step that has been.
         self.heat.take_from(&smaller.heat)?;
         self.signals.take_from(&smaller.signals)
@@ -347,6 +359,7 @@ impl HaloBuffers {
         halo.control = self.control.pointer();
         halo.halt = self.halt.pointer();
         halo.destination = self.destination.pointer();
+        halo.expected = self.expected.pointer();
         halo.boundary = self.boundary.pointer();
         halo.order_start = self.order_start.pointer();
         halo.tile_order = self.tile_order.pointer();
@@ -366,7 +379,8 @@ impl HaloBuffers {
 
 /// Bytes of the records of `kernels/domain`: a particle on its way, and a ghost when it is chosen.
 pub fn record_bytes(element_sizes: ElementSizes) -> [usize; 2] {
-    [6 * element_sizes.coordinate + 24, element_sizes.site * element_sizes.site_stride() + 16]
+    let ElementSizes { coordinate, site, .. } = element_sizes;
+    [6 * coordinate + 24 + 4 * site, site * element_sizes.site_stride() + 16]
 }
 
 #[cfg(test)]
@@ -378,10 +392,10 @@ mod tests {
     fn records_are_as_long_as_in_the_kernels() {
         let bytes =
             |precision, dimension| record_bytes(ElementSizes::new(precision, dimension, false));
-        assert_eq!(bytes(Precision::FixedPoint, 3), [72, 32]);
-        assert_eq!(bytes(Precision::Single, 3), [48, 32]);
-        assert_eq!(bytes(Precision::Double, 3), [72, 48]);
-        assert_eq!(bytes(Precision::DoubleSingle, 2), [72, 24]);
+        assert_eq!(bytes(Precision::FixedPoint, 3), [88, 32]);
+        assert_eq!(bytes(Precision::Single, 3), [64, 32]);
+        assert_eq!(bytes(Precision::Double, 3), [104, 48]);
+        assert_eq!(bytes(Precision::DoubleSingle, 2), [88, 24]);
     }
 
     #[test]

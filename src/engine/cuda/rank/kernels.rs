@@ -40,6 +40,19 @@ device_struct! {
 }
 
 device_struct! {
+    /// Lists that are made in a step.
+    pub struct NewLists {
+        /// Step in which the ones before were made, and the present one, unless that is where the steps before have ended.
+        pub made: u64,
+        pub step: u64,
+        pub where_steps_end: u32,
+        pub unused: u32,
+        /// What friction leaves of a velocity in a step.
+        pub damping: f64,
+    }
+}
+
+device_struct! {
     /// Steps of one launch with peers.
     pub struct PeerLaunch {
         pub of_step: FlowOfStep,
@@ -65,7 +78,7 @@ device_struct! {
     }
 }
 
-shared_header!(DOMAIN = "shared/domain.cuh": region::Declaration, present::Declaration, FlowOfStep);
+shared_header!(DOMAIN = "shared/domain.cuh": region::Declaration, present::Declaration, FlowOfStep, NewLists);
 shared_header!(PEER_LAUNCH = "shared/peer_launch.cuh": PeerLaunch);
 /// Of the program of a rank.
 pub const SHARED: [SharedHeader; 5] = [halo::HALO, halo::SHARED, DOMAIN, halo::REPORT, PEER_LAUNCH];
@@ -82,11 +95,28 @@ pub enum Region {
 /// What is there of a step: forces and velocities; or only sites after its drift, with those of the ghosts or of the own
 /// particles alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
 pub enum Present {
-    Forces = present::FORCES,
-    AllSites = present::ALL_SITES,
-    OwnSites = present::OWN_SITES,
+    Forces,
+    AllSites,
+    OwnSites,
+    /// Those of the own particles; lists have just been made around others, and what the thermostat gave in the drift is on the GPU.
+    OwnSitesWithLists,
+}
+
+impl Present {
+    /// As kernels know it.
+    pub fn of_launch(self) -> u32 {
+        match self {
+            Present::Forces => present::FORCES,
+            Present::AllSites => present::ALL_SITES,
+            Present::OwnSites | Present::OwnSitesWithLists => present::OWN_SITES,
+        }
+    }
+
+    /// Whether lists have just been made for the step.
+    pub fn has_new_lists(self) -> bool {
+        matches!(self, Present::AllSites | Present::OwnSitesWithLists)
+    }
 }
 
 kernels! {
@@ -110,6 +140,7 @@ kernels! {
         save_particles();
         restore_particles();
         renew_sites();
+        expect_all(f32);
         find_destinations();
         pack_migrants();
         take_migrants(Starts, u32);
@@ -122,7 +153,7 @@ kernels! {
         take_places(u32);
         pack_sites();
         take_sites(u32);
-        leave_with_peers(u64, u32, u32, FlowOfStep);
+        leave_with_peers(NewLists, u32, u32, FlowOfStep);
         enter_with_peers(u32);
         list_with_peers(u32, u32);
     }

@@ -46,6 +46,8 @@ pub struct MultiRank {
     pub heats: usize,
     /// What is there of the present step.
     pub present: Present,
+    /// The kernels are those of boxes with a tilt.
+    pub takes_tilts: bool,
     /// Only one copy of the particles has ids and species.
     pub unnamed: bool,
     /// The halo is not what the kernels have as a constant.

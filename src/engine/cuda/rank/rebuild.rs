@@ -20,13 +20,16 @@ struct Need {
 }
 
 impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
-    /// Hands over particles that have left the domain, and takes those that have come. The present ghosts are given up.
+    /// Finds where particles are expected so many steps `ahead`, hands over those that then are in another domain, and takes those that
+    /// come. The present ghosts are given up.
     ///
     /// # Errors
     /// Those that all ranks meet together.
-    pub(super) fn migrate(&mut self) -> Result<(), EngineError> {
+    pub(super) fn migrate(&mut self, ahead: f64) -> Result<(), EngineError> {
         let [migrant, _] = record_bytes(self.state.element_sizes());
         self.set_changed_halo()?;
+        let extent = self.stepper.halo.extent;
+        self.over(extent, self.stepper.kernels.expect_all, (ahead as f32,))?;
         let mut control = self.find_destinations()?;
         // The lists are given up anyway.
         self.stepper.domain.clear_needs_rebuild();
@@ -66,11 +69,11 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.note_findings()
     }
 
-    /// Sorts the particles, chooses ghosts, and builds the lists.
+    /// Sorts the particles, chooses ghosts, and builds the lists, around sites so many steps `ahead`.
     ///
     /// # Errors
     /// If the GPU is lost or has no room.
-    pub(super) fn rebuild_with_ghosts(&mut self) -> Result<(), EngineError> {
+    pub(super) fn rebuild_with_ghosts(&mut self, ahead: f64) -> Result<(), EngineError> {
         let [_, record] = record_bytes(self.state.element_sizes());
         self.on_all_blocks(self.stepper.kernels.sort_own, ())?;
         self.state.clear_barrier()?;
@@ -91,7 +94,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let step = self.state.step;
         let multi_rank = &mut self.stepper;
         multi_rank.unnamed = true;
-        multi_rank.domain.schedule.rebuilt(step);
+        multi_rank.domain.schedule.rebuilt(step, ahead);
         self.state.control.rebuilds += 1;
         self.clear_halo_control()
     }
@@ -202,7 +205,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.set_system()?;
         let tiles = self.neighbor_list.tiles(places.particles);
         let capacity = HaloCapacity { places, sent, bins: self.neighbor_list.bins(), tiles };
-        let halo_buffers = HaloBuffers::new(self.device.session(), capacity)?;
+        let halo_buffers =
+            HaloBuffers::new(self.device.session(), self.state.element_sizes(), capacity)?;
         let multi_rank = &mut self.stepper;
         halo_buffers.take_from(&multi_rank.buffers)?;
         halo_buffers.describe(capacity, &mut multi_rank.halo);

@@ -1,29 +1,49 @@
 //! Rebuilding by kernels that write into the neighbors' memory (`kernels/domain/rebuild.cu`): the host launches them, and
 //! the steps after them, and hears meanwhile what has become of it.
 use super::halo::{HaloControl, Starts};
+use super::kernels::{NewLists, Present};
 use super::multi_rank::{MultiRank, Rebuilding};
-use crate::engine::EngineError;
 use crate::engine::cuda::buffers::System;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::declare::Pointer;
 use crate::engine::cuda::engine::CudaEngine;
+use crate::engine::{EngineError, outlook};
+use crate::plan::Thermostat;
+
+/// Where a rebuilding begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// With the kick and the drift to the present step.
+    Drift,
+    /// After them.
+    Sites,
+    /// The same in the step that the steps which were launched before have ended with.
+    EndOfSteps,
+}
 
 /// Blocks of the kernel that takes particles that come: few do.
 const ENTERING_BLOCKS: u32 = 16;
 
 impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
-    /// Launches migration, ghosts and lists at a step, after its kick and drift, if it still `drifts`.
+    /// Launches migration, ghosts and lists at a step.
     ///
     /// # Errors
     /// If the GPU is lost.
-    pub(super) fn rebuild_with_peers(&mut self, drifts: bool) -> Result<Rebuilding, EngineError> {
-        let (step, drifts) = (self.state.step, u32::from(drifts));
+    pub(super) fn rebuild_with_peers(&mut self, at: At) -> Result<Rebuilding, EngineError> {
+        let drifts = u32::from(at == At::Drift);
+        let lists = NewLists {
+            made: self.stepper.domain.schedule.built_in(),
+            step: self.state.step,
+            where_steps_end: u32::from(at == At::EndOfSteps),
+            unused: 0,
+            damping: self.damping(),
+        };
         let multi_rank = &mut self.stepper;
         multi_rank.rebuilt_with_peers += 1;
         let number = multi_rank.rebuilt_with_peers;
         let kernels = self.stepper.kernels;
         let of_drift = self.flow_of_drift();
-        self.over_particles(kernels.leave_with_peers, (step, number, drifts, of_drift))?;
+        self.over_particles(kernels.leave_with_peers, (lists, number, drifts, of_drift))?;
         if drifts == 1 {
             self.end_drift_in_flow()?;
         }
@@ -41,10 +61,10 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.state.control.copy ^= 1;
         self.state.control.site_copy ^= 1;
         self.state.control.lists_made_at = self.state.control.tilt;
-        let step = self.state.step;
+        let (step, ahead) = (self.state.step, self.steps_ahead());
         let multi_rank = &mut self.stepper;
         multi_rank.unnamed = true;
-        multi_rank.domain.schedule.rebuilt(step);
+        multi_rank.domain.schedule.rebuilt(step, ahead);
     }
 
     /// Waits for the lists; returns whether there was room for everything on all ranks.
@@ -100,7 +120,27 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.stepper.buffers.destination.clear(count as usize)?;
         self.set_halo()?;
         self.over_particles(self.stepper.kernels.renew_sites, ())?;
-        self.migrate()?;
-        self.rebuild_with_ghosts()
+        self.migrate(0.0)?;
+        self.rebuild_with_ghosts(0.0)
+    }
+
+    /// How far lists look ahead that are made in the present step. In tilted boxes they are made around present sites.
+    pub(super) fn steps_ahead(&self) -> f64 {
+        if self.stepper.takes_tilts {
+            return 0.0;
+        }
+        let life = self.state.step.wrapping_sub(self.stepper.domain.schedule.built_in());
+        outlook::steps_ahead(life, self.damping())
+    }
+
+    /// What friction leaves of a velocity in a step.
+    fn damping(&self) -> f64 {
+        let damping = |kind: Thermostat| kind.damping(self.plan.run.timestep);
+        self.stage.thermostat.and_then(|thermostat| damping(thermostat.kind)).unwrap_or(1.0)
+    }
+
+    /// What is there of a step in which lists have been made.
+    pub(super) fn present_with_lists(&self) -> Present {
+        if self.stepper.takes_tilts { Present::AllSites } else { Present::OwnSitesWithLists }
     }
 }

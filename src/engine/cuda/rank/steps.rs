@@ -4,6 +4,7 @@ use std::time::Instant;
 use super::halo::Agreed;
 use super::kernels::{Present, Region};
 use super::multi_rank::MultiRank;
+use super::rebuild_with_peers::At;
 use super::steps_with_peers::{End, Taken};
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
@@ -59,7 +60,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
                     step < end && (schedule.rebuilds_in(step + 1) || self.flips_in_next_step())
                 }
                 Present::OwnSites => schedule.rebuilds_in(step),
-                Present::AllSites => false,
+                Present::AllSites | Present::OwnSitesWithLists => false,
             };
             let begun = multi_rank.present != Present::Forces;
             if rebuilds {
@@ -107,7 +108,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             copy: self.state.control.copy,
         };
         // That before the drift may have been given.
-        self.clear_heat(usize::from(saved.present == Present::AllSites))?;
+        self.clear_heat(usize::from(saved.present.has_new_lists()))?;
         let mut taken = None;
         if self.state.step < stop || saved.present != Present::Forces {
             match self.peer_kind() {
@@ -204,7 +205,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
                 self.forces(Region::Everywhere, false)?;
                 Present::Forces
             }
-            Present::AllSites | Present::OwnSites => Present::AllSites,
+            _ => Present::AllSites,
         };
         // Neighbors may rebuild at once, and write their next messages over those that are read here.
         self.device.wait()?;
@@ -251,7 +252,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let step = self.state.step;
         tracing::trace!("rebuilding in step {step}");
         if self.stepper.writes_to_peers {
-            let rebuilding = self.rebuild_with_peers(drifts_there)?;
+            let at = if drifts_there { At::Drift } else { At::Sites };
+            let rebuilding = self.rebuild_with_peers(at)?;
             if self.agrees() && self.peer_kind().is_some() {
                 self.expect_rebuilding(rebuilding);
                 return Ok(());
@@ -261,13 +263,16 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
                 self.rebuild_again()?;
             }
         } else {
-            self.migrate()?;
-            self.rebuild_with_ghosts()?;
+            let ahead = self.steps_ahead();
+            self.migrate(ahead)?;
+            self.rebuild_with_ghosts(ahead)?;
         }
         if self.peer_kind().is_some() {
-            self.stepper.present = Present::AllSites;
+            self.stepper.present = self.present_with_lists();
             return Ok(());
         }
+        self.set_changed_halo()?;
+        self.exchange_sites(None)?;
         self.forces(Region::Everywhere, !kicks_at_end(&self.stage))?;
         end_step(self)?;
         self.collect_heat()?;

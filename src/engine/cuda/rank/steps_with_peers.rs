@@ -2,6 +2,7 @@
 use super::halo::Report;
 use super::kernels::{PeerLaunch, Present};
 use super::multi_rank::{MultiRank, Rebuilding};
+use super::rebuild_with_peers::At;
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
@@ -91,7 +92,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             first_step: self.state.step,
             sequence: self.stepper.sequence,
             steps: steps as u32,
-            present: present as u32,
+            present: present.of_launch(),
             drifts: drifts.into(),
             names: u32::from(self.stepper.unnamed),
             number: self.stepper.launches,
@@ -116,7 +117,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             self.take_report(asked)?;
             return Ok(None);
         }
-        let rebuilding = if rebuilds { Some(self.rebuild_with_peers(false)?) } else { None };
+        let rebuilding =
+            if rebuilds { Some(self.rebuild_with_peers(At::EndOfSteps)?) } else { None };
         let tilt = self.state.simulation_box().tilt();
         let report = self.take_report(asked)?;
         let (steps, drifted) = (u64::from(report.control.steps), report.control.drifted != 0);
@@ -140,15 +142,17 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         (multi_rank.present, multi_rank.unnamed) = (Present::Forces, false);
         // Where the ranks look, sites are sent before.
         let sent = steps + u64::from(drifted && looks_after != NEVER);
-        multi_rank.sequence += sent + u64::from(present == Present::OwnSites);
+        multi_rank.sequence +=
+            sent + u64::from(present.of_launch() == Present::OwnSites.of_launch());
         Ok(Some(Taken { report, drifted, rebuilding }))
     }
 
     /// A rebuilding in the present step is under way; steps are to be launched after it.
     pub(super) fn expect_rebuilding(&mut self, rebuilding: Rebuilding) {
         self.expect_lists();
+        let present = self.present_with_lists();
         let multi_rank = &mut self.stepper;
-        (multi_rank.under_way, multi_rank.present) = (Some(rebuilding), Present::AllSites);
+        (multi_rank.under_way, multi_rank.present) = (Some(rebuilding), present);
     }
 
     /// A rebuilding was launched after steps that have ended elsewhere: it does nothing.
