@@ -40,6 +40,8 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(256)
     measure_pairs(SplitSum *total) {
     enter_system();
+    // Nor are there sums where the launch before has found that lists have no room.
+    if (__syncthreads_or(threadIdx.x == 0 && *(volatile u32 *)&system.control->status == STATUS_LISTS_FULL)) return;
     const Particles &particles = system.particles[system.control->copy];
     const Site *sites = system.sites[system.control->site_copy];
     Group group = group_of();

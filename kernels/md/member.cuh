@@ -3,7 +3,7 @@
 #pragma once
 #include "block_sums.cuh"
 #if MEMBER_BOXES
-#include "md/member_box.cuh"
+#include "md/box_constants.cuh"
 #endif
 #include "shared/launch.cuh"
 #include "shared/sampling.cuh"

@@ -9,6 +9,7 @@ use self::boxes::BoxConstants;
 pub use self::boxes::stay_cubic;
 use self::mirror::Mirror;
 use super::advance::Launch;
+use super::box_constants;
 use super::buffers::{Control, SplitSum, System};
 use super::constants::DevicePolicy;
 use super::declare::{Const, Pointer, device_struct, shared_header};
@@ -250,7 +251,7 @@ impl Members {
             false => (md_program::load(session, program, policy, &force_field)?, None),
             true => {
                 let kernels = md_program::compiled(session, program)?;
-                boxes::set_others(&kernels, &force_field.constants(policy))?;
+                box_constants::set_others(&kernels, &force_field.constants(policy))?;
                 let boxes = BoxConstants::new(session, systems, policy, &force_field)?;
                 for (system, member) in members.all().iter_mut().enumerate() {
                     member.box_constants = boxes.pointer(system).to_const();
@@ -299,18 +300,21 @@ impl Members {
         change(&mut locked(&self.members).of(system)[0]);
     }
 
-    /// Gives a system the constants of its box, from the next launch on.
+    /// Gives a system the constants of its box, as they lie in memory, from the next launch on.
     ///
     /// # Panics
-    /// If all systems have one box.
-    pub fn set_box<P: DevicePolicy>(
-        &self,
-        system: usize,
-        policy: &P,
-        constants: &[(&'static str, Vec<u8>)],
-    ) {
-        let boxes = self.boxes.as_ref().expect("systems have boxes of their own");
-        locked(boxes).set(system, policy, constants);
+    /// If all systems have one box. So below.
+    pub fn set_box(&self, system: usize, constants: &[u8]) {
+        locked(self.own_boxes()).set(system, constants);
+    }
+
+    /// The constants of the box of a system, as they lie in memory.
+    pub fn constants_of_box(&self, system: usize) -> Vec<u8> {
+        locked(self.own_boxes()).get(system).to_vec()
+    }
+
+    fn own_boxes(&self) -> &Mutex<BoxConstants> {
+        self.boxes.as_ref().expect("systems have boxes of their own")
     }
 
     /// Makes a system the first one of the launches that follow, which see what has changed.
