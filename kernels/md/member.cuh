@@ -9,6 +9,7 @@
 #include "shared/sampling.cuh"
 #include "shared/thermostat.cuh"
 #include "shared/swaps.cuh"
+#include "shared/measure.cuh"
 #include "shared/member.cuh"
 
 // The systems, and the first one of the launch.

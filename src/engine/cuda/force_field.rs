@@ -135,9 +135,9 @@ impl PairTerm {
         policy: &P,
         cores: &[f64],
     ) -> Vec<(&'static str, Vec<u8>)> {
-        let pairs = PairTable::with_cores(policy, &self.potential, cores);
+        let pairs = PairTable::bytes(policy, &self.potential, cores);
         let largest_core2 = largest_core2(policy, &self.potential, cores).bytes().to_vec();
-        let mut constants = vec![("pairs", pairs.bytes()), ("largest_core2", largest_core2)];
+        let mut constants = vec![("pairs", pairs), ("largest_core2", largest_core2)];
         if let Some(diameters) = &self.potential.diameters {
             let mixing = Mixing::<P::Real>::new(diameters);
             let bytes = mixing.minus_half_non_additivity.bytes().to_vec();

@@ -16,7 +16,7 @@ use super::declare::{Const, Pointer, device_struct, shared_header};
 use super::force_field::ForceField;
 use super::launch::{Grid, Kernel, Kernels, kernels};
 use super::md_program;
-use super::measure::{MeasureKernels, measured};
+use super::measure::{Factors, MeasureKernels, measured};
 use super::memory::{Buffer, Session};
 use super::program::Program;
 use super::samples::SamplingConstant;
@@ -36,6 +36,8 @@ device_struct! {
         pub sampling: SamplingConstant,
         pub stress_sums: Pointer<SplitSum>,
         pub swaps: Swaps,
+        /// On its velocities, or on its positions.
+        pub factors: Factors,
         /// Constants of its box, where it has its own.
         pub box_constants: Pointer<Const<u8>>,
     }
@@ -81,6 +83,21 @@ kernels! {
     struct SwapKernels {
         swap_particles();
     }
+}
+
+kernels! {
+    /// Of `kernels/md/measure.cu`, with the factors of each system.
+    struct ScaleKernels {
+        scale_velocities_of_members();
+        scale_positions_of_members();
+    }
+}
+
+/// What is multiplied by the factors of each system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scaled {
+    Velocities,
+    Positions,
 }
 
 const ALL_SUMS: usize = measured::ALL_SUMS as usize;
@@ -191,7 +208,7 @@ fn warps(tiles: u32, most: u32) -> u32 {
 /// The program of a plan.
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, sharing: Sharing) -> Program {
     let text = include_str!("../../../kernels/md/members.cu");
-    let mut checks = AdvanceKernels::checks();
+    let mut checks = AdvanceKernels::checks() + &ScaleKernels::checks();
     if plan.may_swap() {
         checks += &SwapKernels::checks();
     }
@@ -218,6 +235,7 @@ pub struct Members {
     pub kernels: Arc<Kernels>,
     pub measure: MeasureKernels,
     advance: AdvanceKernels,
+    scale: ScaleKernels,
     /// Where particles may exchange something.
     swap: Option<SwapKernels>,
     pub sharing: Sharing,
@@ -270,6 +288,7 @@ impl Members {
             session: session.clone(),
             measure: MeasureKernels::load(&kernels)?,
             advance,
+            scale: ScaleKernels::load(&kernels)?,
             swap: match plan.may_swap() {
                 true => Some(SwapKernels::load(&kernels)?),
                 false => None,
@@ -392,6 +411,31 @@ impl Members {
             self.select(first)?;
             let systems = (count - first).min(MOST_OF_LAUNCH) as u32;
             let grid = Grid::in_two_dimensions((1, systems), swaps::threads::SWAP_THREADS);
+            self.kernels.launch(kernel, grid, ())?;
+        }
+        Ok(())
+    }
+
+    /// Multiplies something of all systems by their factors, over this many particles of each; does not wait. The [`Control`] of each
+    /// notes what does not fit.
+    pub fn scale_all(
+        &self,
+        scaled: Scaled,
+        particles: usize,
+        factors: &[[f64; 3]],
+    ) -> Result<(), EngineError> {
+        for (member, &x) in locked(&self.members).all().iter_mut().zip(factors) {
+            member.factors = Factors { x };
+        }
+        let kernel = match scaled {
+            Scaled::Velocities => self.scale.scale_velocities_of_members,
+            Scaled::Positions => self.scale.scale_positions_of_members,
+        };
+        let count = self.count();
+        for first in (0..count).step_by(MOST_OF_LAUNCH) {
+            self.select(first)?;
+            let systems = (count - first).min(MOST_OF_LAUNCH) as u32;
+            let grid = Grid::over_systems(&self.session.gpu, particles, systems);
             self.kernels.launch(kernel, grid, ())?;
         }
         Ok(())

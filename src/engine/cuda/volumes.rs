@@ -11,6 +11,7 @@ use super::advance::LaunchSamples;
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
 use super::measure::Factors;
+use super::members::Scaled;
 use super::single_rank::SingleRank;
 use crate::engine::barostat::{PairSums, Proposal, VolumeTrial, Volumes, take_trial};
 use crate::engine::state::velocity_factors;
@@ -26,6 +27,16 @@ pub(super) struct Trying<'a, P: DevicePolicy> {
     pub sums: Option<PairSums>,
     /// What the trial has made old.
     pub remade: Remade,
+    /// On velocities or positions of one of many systems ([`scaled_in_trials`]), which are multiplied together.
+    pub factors: Option<[f64; 3]>,
+}
+
+/// What an accepted trial multiplies.
+pub(super) fn scaled_in_trials<P: DevicePolicy>() -> Scaled {
+    match coordinates_are_fractions::<P>() {
+        true => Scaled::Velocities,
+        false => Scaled::Positions,
+    }
 }
 
 /// What a rejected trial takes back.
@@ -154,15 +165,19 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         }
     }
 
-    fn scale_positions(&self, factor: [f64; 3]) -> Result<(), EngineError> {
-        let factors = Factors { x: factor };
-        self.over_particles(self.device.measure().scale_positions, (factors,))
+    fn scale(&self, scaled: Scaled, factor: [f64; 3]) -> Result<(), EngineError> {
+        let measure = self.device.measure();
+        let kernel = match scaled {
+            Scaled::Velocities => measure.scale_velocities,
+            Scaled::Positions => measure.scale_positions,
+        };
+        self.over_particles(kernel, (Factors { x: factor },))
     }
 }
 
 impl<'a, P: DevicePolicy> Trying<'a, P> {
     pub(super) fn of(engine: &'a mut CudaEngine<P, SingleRank>) -> Self {
-        Trying { engine, before: None, sums: None, remade: Remade::default() }
+        Trying { engine, before: None, sums: None, remade: Remade::default(), factors: None }
     }
 
     /// Gives the engine the box of a proposal.
@@ -225,14 +240,18 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
             (false, None) => {
                 self.remade.rebuild |= engine.take_box_of_trial(proposal.from)?.is_none();
             }
-            // The factors are close to one: what fitted does still.
-            (true, _) if coordinates_are_fractions::<P>() => {
-                engine.scale_by_axis(velocity_factors(&proposal.from, &proposal.to))?;
-                self.remade.has_old_forces = true;
-            }
             (true, _) => {
-                engine.scale_positions(velocity_factors(&proposal.to, &proposal.from))?;
-                self.remade.rebuild = true;
+                let scaled = scaled_in_trials::<P>();
+                // Close to one: what fitted does still.
+                let factors = match scaled {
+                    Scaled::Velocities => velocity_factors(&proposal.from, &proposal.to),
+                    Scaled::Positions => velocity_factors(&proposal.to, &proposal.from),
+                };
+                self.remade = Remade { rebuild: scaled == Scaled::Positions, has_old_forces: true };
+                match engine.device.place() {
+                    None => engine.scale(scaled, factors)?,
+                    Some(_) => self.factors = Some(factors),
+                }
             }
         }
         if coordinates_are_fractions::<P>() {

@@ -7,7 +7,7 @@ use super::engine::CudaEngine;
 use super::many_systems::Group;
 use super::single_rank::SingleRank;
 use super::velocities::pair_sums_of;
-use super::volumes::{Before, Remade, Trying};
+use super::volumes::{Before, Remade, Trying, scaled_in_trials};
 use crate::engine::EngineError;
 use crate::engine::barostat::{PairSums, Proposal, VolumeTrial, Volumes, is_rejection};
 
@@ -66,13 +66,15 @@ impl<P: DevicePolicy> Group<P> {
         rebuild: &mut [bool],
     ) -> Result<(), EngineError> {
         let (first, mut proposed) = (self.first, proposed.into_iter());
-        self.each(|number, system| {
+        let factors = self.each(|number, system| {
             let index = number - first;
             let proposed = proposed.next().expect("that of each system");
             let remade = Remade { rebuild: rebuild[index], ..Remade::default() };
             let mut trying = Trying { remade, ..Trying::of(system) };
             let Some(Proposed { proposal, fits, before: state }) = proposed else {
-                return trying.count(None);
+                trying.count(None)?;
+                system.set_system()?;
+                return Ok(None);
             };
             trying.before = state;
             let (before, after) = (&before[index], after[index].as_ref().ok());
@@ -80,11 +82,17 @@ impl<P: DevicePolicy> Group<P> {
                 after.filter(|after| fits && trials[index].accepts(&proposal, before, after));
             trying.decide(&proposal, accepted.is_some())?;
             trying.count(accepted.map(|after| after[0] - before[0]))?;
-            let is_due = trying.remade.rebuild;
+            let (is_due, factors) = (trying.remade.rebuild, trying.factors);
             rebuild[index] = is_due || system.neighbor_list.are_of_a_wider_box();
-            system.set_system()
-        })
-        .map(drop)
+            system.set_system()?;
+            Ok(factors)
+        })?;
+        if factors.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let factors: Vec<_> = factors.into_iter().map(|of| of.unwrap_or([1.0; 3])).collect();
+        let particles = self.systems[0].state.count();
+        self.members.scale_all(scaled_in_trials::<P>(), particles, &factors)
     }
 
     /// Sums over pairs of all systems, or that a number of one does not fit.
