@@ -1,6 +1,7 @@
 //! Many systems on one GPU: what their kernels read of each, and launches over all of them.
 mod boxes;
 mod mirror;
+mod scale;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use self::boxes::BoxConstants;
 pub use self::boxes::stay_cubic;
 use self::mirror::Mirror;
+use self::scale::ScaleKernels;
+pub use self::scale::Scaled;
 use super::advance::Launch;
 use super::box_constants;
 use super::buffers::{Control, SplitSum, System};
@@ -83,21 +86,6 @@ kernels! {
     struct SwapKernels {
         swap_particles();
     }
-}
-
-kernels! {
-    /// Of `kernels/md/measure.cu`, with the factors of each system.
-    struct ScaleKernels {
-        scale_velocities_of_members();
-        scale_positions_of_members();
-    }
-}
-
-/// What is multiplied by the factors of each system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scaled {
-    Velocities,
-    Positions,
 }
 
 const ALL_SUMS: usize = measured::ALL_SUMS as usize;
@@ -411,31 +399,6 @@ impl Members {
             self.select(first)?;
             let systems = (count - first).min(MOST_OF_LAUNCH) as u32;
             let grid = Grid::in_two_dimensions((1, systems), swaps::threads::SWAP_THREADS);
-            self.kernels.launch(kernel, grid, ())?;
-        }
-        Ok(())
-    }
-
-    /// Multiplies something of all systems by their factors, over this many particles of each; does not wait. The [`Control`] of each
-    /// notes what does not fit.
-    pub fn scale_all(
-        &self,
-        scaled: Scaled,
-        particles: usize,
-        factors: &[[f64; 3]],
-    ) -> Result<(), EngineError> {
-        for (member, &x) in locked(&self.members).all().iter_mut().zip(factors) {
-            member.factors = Factors { x };
-        }
-        let kernel = match scaled {
-            Scaled::Velocities => self.scale.scale_velocities_of_members,
-            Scaled::Positions => self.scale.scale_positions_of_members,
-        };
-        let count = self.count();
-        for first in (0..count).step_by(MOST_OF_LAUNCH) {
-            self.select(first)?;
-            let systems = (count - first).min(MOST_OF_LAUNCH) as u32;
-            let grid = Grid::over_systems(&self.session.gpu, particles, systems);
             self.kernels.launch(kernel, grid, ())?;
         }
         Ok(())

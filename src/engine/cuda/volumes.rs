@@ -42,7 +42,7 @@ pub(super) fn scaled_in_trials<P: DevicePolicy>() -> Scaled {
 /// What a rejected trial takes back.
 pub(super) enum Before<P> {
     /// The state, which is loaded anew.
-    State(ExactState),
+    State(Box<ExactState>),
     /// Numbers of the precision and constants of the box, where nothing else has changed.
     Constants(P, Vec<u8>),
 }
@@ -197,7 +197,7 @@ impl<'a, P: DevicePolicy> Trying<'a, P> {
         let step = engine.state.step;
         let other = other.map_err(|particle| EngineError::velocity_range(step, particle))?;
         engine.replace(&other, None, false)?;
-        self.before = Some(Before::State(before));
+        self.before = Some(Before::State(Box::new(before)));
         Ok(())
     }
 }
