@@ -677,7 +677,7 @@ impl<P: Numbers> FormVisitor for PairAgrees<P> {
             arguments.extend([0.0, 0.5 * coincident2, 5e-324].map(|r2| [P::real(r2)]));
             let truncated: Truncated<P::Real, F::Evaluator<P::Real>> =
                 Truncated::new(&evaluated, &pair, &truncation, policy.pair_units());
-            let bytes = table.bytes();
+            let bytes: Vec<u8> = table.entries.iter().flat_map(|entry| entry.bytes()).collect();
             let core2 = &bytes[bytes.len() - size_of::<P::Real>()..];
             let core2 = match *core2 {
                 [a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),

@@ -40,6 +40,8 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(256)
     measure_pairs(SplitSum *total) {
     enter_system();
+    // Nor are there sums where the launch before has found that lists have no room.
+    if (__syncthreads_or(threadIdx.x == 0 && *(volatile u32 *)&system.control->status == STATUS_LISTS_FULL)) return;
     const Particles &particles = system.particles[system.control->copy];
     const Site *sites = system.sites[system.control->site_copy];
     Group group = group_of();
@@ -152,9 +154,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-    scale_velocities(Factors factors) {
-    enter_system();
+INLINE void scale_velocities_by(const Factors &factors) {
     const Particles &particles = system.particles[system.control->copy];
     FOR_EACH_PARTICLE(p) {
         bool fits = true;
@@ -167,10 +167,14 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// Positions in the present box, whose edges are these factors as long as those of before.
 extern "C" __global__ void __launch_bounds__(256)
-    scale_positions(Factors factors) {
+    scale_velocities(const __grid_constant__ Factors factors) {
     enter_system();
+    scale_velocities_by(factors);
+}
+
+// Positions in the present box, whose edges are these factors as long as those of before.
+INLINE void scale_positions_by(const Factors &factors) {
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
     FOR_EACH_PARTICLE(p) {
@@ -183,6 +187,30 @@ extern "C" __global__ void __launch_bounds__(256)
         }
     }
 }
+
+extern "C" __global__ void __launch_bounds__(256)
+    scale_positions(const __grid_constant__ Factors factors) {
+    enter_system();
+    scale_positions_by(factors);
+}
+
+#if MEMBERS
+// The same in all systems whose factors are not one.
+INLINE bool is_scaled(const Factors &factors) { return factors.x[0] != 1.0 || factors.x[1] != 1.0 || factors.x[2] != 1.0; }
+
+extern "C" __global__ void __launch_bounds__(256) scale_velocities_of_members() {
+    const Factors &factors = member_of_block().factors;
+    if (!is_scaled(factors)) return;
+    enter_system();
+    scale_velocities_by(factors);
+}
+extern "C" __global__ void __launch_bounds__(256) scale_positions_of_members() {
+    const Factors &factors = member_of_block().factors;
+    if (!is_scaled(factors)) return;
+    enter_system();
+    scale_positions_by(factors);
+}
+#endif
 
 extern "C" __global__ void __launch_bounds__(256) reverse_velocities() {
     enter_system();

@@ -3,12 +3,13 @@
 #pragma once
 #include "block_sums.cuh"
 #if MEMBER_BOXES
-#include "md/member_box.cuh"
+#include "md/box_constants.cuh"
 #endif
 #include "shared/launch.cuh"
 #include "shared/sampling.cuh"
 #include "shared/thermostat.cuh"
 #include "shared/swaps.cuh"
+#include "shared/measure.cuh"
 #include "shared/member.cuh"
 
 // The systems, and the first one of the launch.

@@ -61,12 +61,7 @@ INLINE void enter_system() {
 #if OWN_BOXES
 #include "minimize/own_box.cuh"
 #elif !MEMBER_BOXES
-__constant__ PolicyConstants policy;
-#endif
-#if !MEMBER_BOXES
-__constant__ Pair pairs[SPECIES_COUNT * SPECIES_COUNT];
-// Largest `core2` of all pairs, and no less than `coincident2`.
-__constant__ Real largest_core2;
+#include "md/box_constants.cuh"
 #endif
 static constexpr bool REDUCED = Truncated<Evaluator, TRUNCATION>::REDUCED;
 static constexpr bool ENDS_BY_ITSELF = Truncated<Evaluator, TRUNCATION>::ENDS_BY_ITSELF;

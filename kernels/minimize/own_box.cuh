@@ -6,6 +6,10 @@
 __shared__ System system;
 __shared__ PolicyConstants policy;
 
+// As in `md/box_constants.cuh`: in 64 bits they do not depend on the box.
+__constant__ Pair pairs[SPECIES_COUNT * SPECIES_COUNT];
+__constant__ Real largest_core2;
+
 // Every kernel begins so.
 INLINE void enter_system(const System &of_block, const PolicyConstants &in_box, double tilt) {
     copy_by_block(system, of_block);

@@ -185,20 +185,34 @@ impl<R: Real, V: Evaluator<R>> Truncated<R, V> {
 
     /// The constants: fields of `Truncated` in `kernels/potential/truncation.cuh`, in its order.
     pub fn constants(&self) -> Vec<(String, R)> {
+        let own = self.own_constants().map(|(name, value)| (name.to_owned(), value));
+        self.common_constants().into_iter().chain(own).collect()
+    }
+
+    /// Their values.
+    pub fn values(&self) -> impl Iterator<Item = R> {
+        let of_potential = self.potential.constants().into_iter();
+        let common = of_potential.chain(self.common_but_potential());
+        common.chain(self.own_constants()).map(|(_, value)| value)
+    }
+
+    fn own_constants(&self) -> impl Iterator<Item = (&'static str, R)> {
         let contact_energy = self.contact_energy.unwrap_or(R::ZERO);
         let own = named!(self:
             cutoff2, inv_unit2, force_unit, energy_unit, cutoff, force_at_cutoff, end_force, end_slope, inv_width);
-        let own = own.into_iter().chain([("contact_energy", contact_energy)]);
-        let own = own.map(|(name, value)| (name.to_owned(), value));
-        self.common_constants().into_iter().chain(own).collect()
+        own.into_iter().chain([("contact_energy", contact_energy)])
+    }
+
+    fn common_but_potential(&self) -> impl Iterator<Item = (&'static str, R)> {
+        named!(self: energy_shift, depth, minus_slope, raise, bend).into_iter()
     }
 
     /// Those of the constants, the first, that pairs may have in common.
     pub fn common_constants(&self) -> Vec<(String, R)> {
         let of_potential = self.potential.constants().into_iter();
         let of_potential = of_potential.map(|(name, value)| (format!("potential.{name}"), value));
-        let own = named!(self: energy_shift, depth, minus_slope, raise, bend).into_iter();
-        of_potential.chain(own.map(|(name, value)| (name.to_owned(), value))).collect()
+        let own = self.common_but_potential().map(|(name, value)| (name.to_owned(), value));
+        of_potential.chain(own).collect()
     }
 
     /// Beyond this the force is zero.

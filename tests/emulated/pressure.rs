@@ -100,3 +100,48 @@ fn many_systems_at_constant_pressure_have_the_numbers_of_the_cpu() {
         }
     }
 }
+
+/// Calls of the driver in a stage with this number of trials, by kind.
+fn calls_of(gpu: &Path, precision: &str, trials: u64) -> Vec<(String, f64)> {
+    let mut toml = kob_andersen(3, 256, precision, "timestep = 0.004\ntune = false");
+    let steps = 5 * trials;
+    toml += &format!(
+        r#"
+[[stage]]
+name = "npt"
+steps = {steps}
+thermostat = {{ kind = "bussi", temperature = 1.5, time = 0.5 }}
+barostat = {{ kind = "cell-rescaling", pressure = 14.0, time = 0.02, compressibility = 0.002, every = 5 }}
+observe = {{ thermodynamics = {steps} }}
+"#
+    );
+    let job = job(gpu, "1", &toml);
+    let file = job.path("calls");
+    let job = job.with(&[("EMULATED_CALLS", file.to_str().unwrap())]);
+    run_on_the_gpu(&job);
+    let of_line = |line: &str| {
+        let (call, count) = line.split_once(": ").unwrap();
+        (call.to_owned(), count.parse().unwrap())
+    };
+    std::fs::read_to_string(&file).unwrap().lines().map(of_line).collect()
+}
+
+/// The host waits for the steps with the sums in the present box, and for the sums in the other one. Lists that are made anew in a trial
+/// take more, but few trials do.
+#[test]
+fn a_trial_takes_two_waits() {
+    let Some(gpu) = gpu() else { return };
+    let [few, many] = [10, 50].map(|trials| calls_of(gpu, "fixed-point", trials));
+    let of_trial = |wanted: &str| {
+        let count =
+            |calls: &[(String, f64)]| calls.iter().find(|(call, _)| call == wanted).unwrap().1;
+        (count(&many) - count(&few)) / 40.0
+    };
+    let waits = of_trial("waits");
+    assert!((2.0..2.3).contains(&waits), "{waits}");
+    // The control, the box of the trial, and the place of things or the box of before.
+    let to_gpu = of_trial("copies to the GPU");
+    assert!((2.0..3.6).contains(&to_gpu), "{to_gpu}");
+    assert!(of_trial("launches") < 4.3);
+    assert!(of_trial("fillings") < 0.2);
+}

@@ -17,8 +17,9 @@
 // Environment: EMULATED_GPUS (1), EMULATED_MULTIPROCESSORS (4), EMULATED_PATIENCE (60, seconds), EMULATED_ORDER (0: the
 // threads of a block run in their order from one meeting to the next; else the seed of a random order, which shows
 // missing barriers), EMULATED_OPTIMIZATION (-O1, the compiler's option), EMULATED_KEEP (set: the text of compiled kernels stays),
-// EMULATED_FREE_MIB (the GPU never says that more is free).
+// EMULATED_FREE_MIB (the GPU never says that more is free), EMULATED_CALLS (a file: how many copies, launches and waits there were).
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -63,6 +64,29 @@ Gpu *gpu_of(void *stream) {
     // Null, legacy and per-thread default streams.
     return (uintptr_t)stream <= 2 ? current_gpu() : ((Stream *)stream)->gpu;
 }
+
+namespace {
+
+std::atomic<uint64_t> calls[CALL_KINDS];
+
+// Writes their numbers when the process ends.
+struct WriteCalls {
+    ~WriteCalls() {
+        static const char *const names[CALL_KINDS] = {"copies to the GPU", "copies from the GPU", "copies on the GPU",
+                                                      "fillings", "launches", "waits"};
+        const char *path = getenv("EMULATED_CALLS");
+        FILE *file = path ? fopen(path, "w") : nullptr;
+        if (!file) return;
+        for (int call = 0; call < CALL_KINDS; ++call) {
+            fprintf(file, "%s: %llu\n", names[call], (unsigned long long)calls[call].load());
+        }
+        fclose(file);
+    }
+} write_calls;
+
+}  // namespace
+
+void count_call(Call call) { calls[call].fetch_add(1, std::memory_order_relaxed); }
 
 Result complain(Result result, const std::string &message) {
     fprintf(stderr, "emulated GPU: %s\n", message.c_str());
@@ -312,6 +336,7 @@ Result cuCtxGetDevice(int *device) {
     return SUCCESS;
 }
 Result cuCtxSynchronize() {
+    count_call(WAITING);
     if (!current_gpu()) return INVALID_CONTEXT;
     current_gpu()->wait_for_all();
     return SUCCESS;
@@ -405,10 +430,12 @@ Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *f
 }
 Result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                       unsigned shared, void *stream, void **arguments, void **) {
+    count_call(LAUNCH);
     return launch((Function *)function, {gx, gy, gz}, {bx, by, bz}, shared, stream, arguments, false);
 }
 Result cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                  unsigned bz, unsigned shared, void *stream, void **arguments) {
+    count_call(LAUNCH);
     return launch((Function *)function, {gx, gy, gz}, {bx, by, bz}, shared, stream, arguments, true);
 }
 Result cuLaunchHostFunc(void *stream, void (*function)(void *), void *data) {
@@ -431,6 +458,7 @@ Result cuStreamDestroy_v2(void *stream) {
     return SUCCESS;
 }
 Result cuStreamSynchronize(void *stream) {
+    count_call(WAITING);
     Gpu *gpu = gpu_of(stream);
     if (!gpu) return INVALID_CONTEXT;
     gpu->wait_for_all();
@@ -469,6 +497,7 @@ Result cuEventRecord(void *event, void *stream) {
 }
 Result cuEventRecordWithFlags(void *event, void *stream, unsigned) { return cuEventRecord(event, stream); }
 Result cuEventSynchronize(void *event) {
+    count_call(WAITING);
     Event *of = (Event *)event;
     std::unique_lock<std::mutex> guard(of->lock);
     Gpu *gpu = of->gpu;

@@ -101,5 +101,9 @@ Gpu *current_gpu();
 // That of a stream.
 Gpu *gpu_of(void *stream);
 
+// Calls of the driver by kind. With EMULATED_CALLS their numbers are in that file when the process has ended.
+enum Call { COPY_TO_GPU, COPY_FROM_GPU, COPY_ON_GPU, FILLING, LAUNCH, WAITING, CALL_KINDS };
+void count_call(Call call);
+
 // Says what is wrong.
 Result complain(Result result, const std::string &message);

@@ -110,17 +110,20 @@ Result check(Pointer pointer, size_t bytes, const char *what) {
                                        std::to_string(found->bytes) + " bytes" + (found->freed ? ", which was freed" : ""));
 }
 
-Result copy(void *to, const void *from, size_t bytes, const char *what) {
+Result copy(Call call, void *to, const void *from, size_t bytes, const char *what) {
+    count_call(call);
     if (Result bad = check((Pointer)to, bytes, what)) return bad;
     if (Result bad = check((Pointer)from, bytes, what)) return bad;
     Gpu *gpu = current_gpu();
     if (!gpu) return INVALID_CONTEXT;
+    if (call == COPY_FROM_GPU) count_call(WAITING);
     gpu->wait_for_all();
     memmove(to, from, bytes);
     return SUCCESS;
 }
 
-Result copy_later(void *to, const void *from, size_t bytes, void *stream, const char *what) {
+Result copy_later(Call call, void *to, const void *from, size_t bytes, void *stream, const char *what) {
+    count_call(call);
     if (Result bad = check((Pointer)to, bytes, what)) return bad;
     if (Result bad = check((Pointer)from, bytes, what)) return bad;
     Gpu *gpu = gpu_of(stream);
@@ -134,6 +137,7 @@ Result fill(Pointer at, T value, size_t count, void *stream, bool later) {
     if (Result bad = check(at, count * sizeof(T), "a filling")) return bad;
     Gpu *gpu = gpu_of(stream);
     if (!gpu) return INVALID_CONTEXT;
+    count_call(FILLING);
     uint64_t ticket = gpu->give([=] { std::fill_n((T *)at, count, value); });
     if (!later) gpu->wait(ticket);
     return SUCCESS;
@@ -204,27 +208,27 @@ Result cuMemHostGetDevicePointer_v2(Pointer *pointer, void *host, unsigned) {
     *pointer = (Pointer)host;
     return SUCCESS;
 }
-Result cuMemcpyHtoD_v2(Pointer to, const void *from, size_t bytes) { return copy((void *)to, from, bytes, "a copy to the GPU"); }
-Result cuMemcpyDtoH_v2(void *to, Pointer from, size_t bytes) { return copy(to, (void *)from, bytes, "a copy from the GPU"); }
-Result cuMemcpyDtoD_v2(Pointer to, Pointer from, size_t bytes) { return copy((void *)to, (void *)from, bytes, "a copy"); }
-Result cuMemcpy(Pointer to, Pointer from, size_t bytes) { return copy((void *)to, (void *)from, bytes, "a copy"); }
+Result cuMemcpyHtoD_v2(Pointer to, const void *from, size_t bytes) { return copy(COPY_TO_GPU, (void *)to, from, bytes, "a copy to the GPU"); }
+Result cuMemcpyDtoH_v2(void *to, Pointer from, size_t bytes) { return copy(COPY_FROM_GPU, to, (void *)from, bytes, "a copy from the GPU"); }
+Result cuMemcpyDtoD_v2(Pointer to, Pointer from, size_t bytes) { return copy(COPY_ON_GPU, (void *)to, (void *)from, bytes, "a copy"); }
+Result cuMemcpy(Pointer to, Pointer from, size_t bytes) { return copy(COPY_ON_GPU, (void *)to, (void *)from, bytes, "a copy"); }
 Result cuMemcpyPeer(Pointer to, void *, Pointer from, void *, size_t bytes) {
-    return copy((void *)to, (void *)from, bytes, "a copy between GPUs");
+    return copy(COPY_ON_GPU, (void *)to, (void *)from, bytes, "a copy between GPUs");
 }
 Result cuMemcpyHtoDAsync_v2(Pointer to, const void *from, size_t bytes, void *stream) {
-    return copy_later((void *)to, from, bytes, stream, "a copy to the GPU");
+    return copy_later(COPY_TO_GPU, (void *)to, from, bytes, stream, "a copy to the GPU");
 }
 Result cuMemcpyDtoHAsync_v2(void *to, Pointer from, size_t bytes, void *stream) {
-    return copy_later(to, (void *)from, bytes, stream, "a copy from the GPU");
+    return copy_later(COPY_FROM_GPU, to, (void *)from, bytes, stream, "a copy from the GPU");
 }
 Result cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t bytes, void *stream) {
-    return copy_later((void *)to, (void *)from, bytes, stream, "a copy");
+    return copy_later(COPY_ON_GPU, (void *)to, (void *)from, bytes, stream, "a copy");
 }
 Result cuMemcpyAsync(Pointer to, Pointer from, size_t bytes, void *stream) {
-    return copy_later((void *)to, (void *)from, bytes, stream, "a copy");
+    return copy_later(COPY_ON_GPU, (void *)to, (void *)from, bytes, stream, "a copy");
 }
 Result cuMemcpyPeerAsync(Pointer to, void *, Pointer from, void *, size_t bytes, void *stream) {
-    return copy_later((void *)to, (void *)from, bytes, stream, "a copy between GPUs");
+    return copy_later(COPY_ON_GPU, (void *)to, (void *)from, bytes, stream, "a copy between GPUs");
 }
 Result cuMemsetD8_v2(Pointer at, unsigned char value, size_t count) { return fill(at, value, count, nullptr, false); }
 Result cuMemsetD32_v2(Pointer at, unsigned value, size_t count) { return fill(at, value, count, nullptr, false); }

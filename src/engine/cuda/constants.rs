@@ -3,7 +3,8 @@
 use std::marker::PhantomData;
 
 use super::declare::{
-    Declared, DeviceType, Named, SharedHeader, device_constants, device_struct, shared_header,
+    Declared, DeviceType, Named, Plain, SharedHeader, device_constants, device_struct,
+    shared_header,
 };
 use super::layout::Layout;
 use crate::arithmetic::random::Purpose;
@@ -201,16 +202,8 @@ pub struct PairTable {
 
 impl PairTable {
     pub fn new<P: DevicePolicy>(policy: &P, potential: &PotentialPlan) -> Self {
-        Self::with_cores(policy, potential, &core_distances(&Limits::of(policy), potential))
-    }
-
-    /// With given cores of the pairs.
-    pub fn with_cores<P: DevicePolicy>(
-        policy: &P,
-        potential: &PotentialPlan,
-        cores: &[f64],
-    ) -> Self {
-        potential.form.visit(TableOf { policy, potential, cores })
+        let cores = core_distances(&Limits::of(policy), potential);
+        potential.form.visit(TableOf { policy, potential, cores: &cores })
     }
 
     fn of<P: DevicePolicy, F: PairForm>(
@@ -226,7 +219,7 @@ impl PairTable {
         let layout = |constants: Vec<(String, P::Real)>| {
             constants.into_iter().fold(Layout::default(), |layout, (name, value)| {
                 assert!(value.to_f64().is_finite(), "{name} is {}", value.to_f64());
-                layout.with(&format!("interaction.{name}"), &[], value)
+                layout.with(format!("interaction.{name}"), &[], value)
             })
         };
         let entries: Vec<Layout> = potential
@@ -254,9 +247,9 @@ impl PairTable {
         }
     }
 
-    /// The table as it lies in memory.
-    pub fn bytes(&self) -> Vec<u8> {
-        self.entries.iter().flat_map(Layout::bytes).collect()
+    /// The entries as they lie in memory, with given cores of the pairs: the same at less cost.
+    pub fn bytes<P: DevicePolicy>(policy: &P, potential: &PotentialPlan, cores: &[f64]) -> Vec<u8> {
+        potential.form.visit(BytesOf(TableOf { policy, potential, cores }))
     }
 
     /// That `Pair` of the kernels is an entry.
@@ -281,10 +274,77 @@ struct TableOf<'a, P> {
     cores: &'a [f64],
 }
 
+/// The same, of its bytes alone.
+struct BytesOf<'a, P>(TableOf<'a, P>);
+
+impl<P: DevicePolicy> FormVisitor for BytesOf<'_, P> {
+    type Output = Vec<u8>;
+
+    fn visit<F: PairForm>(self, form: F) -> Vec<u8> {
+        let TableOf { policy, potential, cores } = self.0;
+        let mut bytes = Vec::new();
+        for (pair, &core) in potential.pairs.iter().flatten().zip(cores) {
+            let truncated: Truncated<P::Real, F::Evaluator<P::Real>> =
+                Truncated::new(&form, pair, &potential.truncation, policy.pair_units());
+            let core2 = core2(policy, potential, core);
+            for value in truncated.values().chain([core2]) {
+                assert!(value.to_f64().is_finite(), "a constant is {}", value.to_f64());
+                bytes.extend_from_slice(value.bytes());
+            }
+        }
+        bytes
+    }
+}
+
 impl<P: DevicePolicy> FormVisitor for TableOf<'_, P> {
     type Output = PairTable;
 
     fn visit<F: PairForm>(self, form: F) -> PairTable {
         PairTable::of(self.policy, self.potential, self.cores, &form)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes_are_those_of_the_entries<P: DevicePolicy>(potential: &PotentialPlan) {
+        let species = Species { name: String::new(), count: 1, mass: 1.0 };
+        let policy = P::new(&SimulationBox::new(&[9.3, 11.1, 10.0]), 0.004, &[species]);
+        let cores = core_distances(&Limits::of(&policy), potential);
+        let table = PairTable::new(&policy, potential);
+        let of_entries: Vec<u8> = table.entries.iter().flat_map(Layout::bytes).collect();
+        assert!(!of_entries.is_empty());
+        assert_eq!(of_entries, PairTable::bytes(&policy, potential, &cores));
+    }
+
+    #[test]
+    fn constants_of_pairs_are_the_same_with_and_without_names() {
+        for truncation in ["\"shifted\"", "\"even-quartic\"", "{ kind = \"smooth\", width = 0.05 }"]
+        {
+            let plan = format!(
+                r#"
+[system]
+dimension = 3
+density = 0.8
+species = [{{ name = "A", count = 400 }}, {{ name = "B", count = 100 }}]
+initial = {{ lattice = "fcc", temperature = 1.0 }}
+[potential]
+kind = "lennard-jones"
+cutoff = 2.5
+truncation = {truncation}
+pairs = {{ AA = {{ epsilon = 1.0, sigma = 1.0 }}, AB = {{ epsilon = 1.5, sigma = 0.8 }}, BB = {{ epsilon = 0.5, sigma = 0.88 }} }}
+[run]
+timestep = 0.004
+[[stage]]
+name = "nve"
+steps = 1
+"#
+            );
+            let potential = crate::config::parse(&plan, "pairs").unwrap().potential;
+            bytes_are_those_of_the_entries::<FixedPoint>(&potential);
+            bytes_are_those_of_the_entries::<DoubleSingles>(&potential);
+            bytes_are_those_of_the_entries::<Double>(&potential);
+        }
     }
 }

@@ -53,14 +53,8 @@ impl<P: DevicePolicy> CudaEngine<P, ()> {
         let force_field = ForceField::new(plan);
         let policy = P::new(simulation_box, plan.run.flight(), &plan.system.species);
         let device = device(session.clone(), &policy, &force_field)?;
-        let state = State::new(
-            &session,
-            plan,
-            &start,
-            capacity,
-            device.control_buffer()?,
-            device.blocks(),
-        )?;
+        let state =
+            State::new(&session, plan, &start, capacity, device.control_buffer(), device.blocks())?;
         let listed = ListedSystem::new::<P>(plan, simulation_box, force_field.cutoffs());
         let neighbor_list = NeighborList::new(&session, listed, shape, capacity)?;
         let engine = CudaEngine {

@@ -1,5 +1,4 @@
 //! What acts between particles, as the kernels have it: macros of their programs, and constants of a run.
-use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -41,15 +40,13 @@ pub trait ForceTerm<P>: Send + Sync {
 /// The sum of all terms. The pair potential of a plan is the only one that the kernels have.
 pub struct ForceField<P> {
     terms: Vec<Box<dyn ForceTerm<P>>>,
-    /// Constants as the kernels have them.
-    sent: Mutex<HashMap<&'static str, Vec<u8>>>,
 }
 
 impl<P: DevicePolicy> ForceField<P> {
     pub fn new(plan: &Plan) -> Self {
         let (kept, saturates_within) = (Mutex::new(None), OnceLock::new());
         let term = PairTerm { potential: plan.potential.clone(), kept, saturates_within };
-        ForceField { terms: vec![Box::new(term)], sent: Mutex::default() }
+        ForceField { terms: vec![Box::new(term)] }
     }
 
     /// Macros of a program for a box.
@@ -91,27 +88,8 @@ impl<P: DevicePolicy> ForceField<P> {
     /// # Errors
     /// If the GPU is lost.
     pub fn set_constants(&self, kernels: &Kernels, policy: &P) -> Result<(), EngineError> {
-        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        for (name, bytes) in self.constants(policy) {
-            kernels.set_bytes(name, &bytes)?;
-            sent.insert(name, bytes);
-        }
-        Ok(())
-    }
-
-    /// The same in a box of a barostat's trial, of what the kernels do not have.
-    ///
-    /// # Errors
-    /// If the GPU is lost.
-    pub fn set_constants_nearby(&self, kernels: &Kernels, policy: &P) -> Result<(), EngineError> {
-        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        for (name, bytes) in self.constants_nearby(policy) {
-            if sent.get(name) != Some(&bytes) {
-                kernels.set_bytes(name, &bytes)?;
-                sent.insert(name, bytes);
-            }
-        }
-        Ok(())
+        let constants = self.constants(policy);
+        constants.iter().try_for_each(|(name, bytes)| kernels.set_bytes(name, bytes))
     }
 
     /// Distance from which on particles of each ordered pair of species do not interact.
@@ -157,9 +135,9 @@ impl PairTerm {
         policy: &P,
         cores: &[f64],
     ) -> Vec<(&'static str, Vec<u8>)> {
-        let pairs = PairTable::with_cores(policy, &self.potential, cores);
+        let pairs = PairTable::bytes(policy, &self.potential, cores);
         let largest_core2 = largest_core2(policy, &self.potential, cores).bytes().to_vec();
-        let mut constants = vec![("pairs", pairs.bytes()), ("largest_core2", largest_core2)];
+        let mut constants = vec![("pairs", pairs), ("largest_core2", largest_core2)];
         if let Some(diameters) = &self.potential.diameters {
             let mixing = Mixing::<P::Real>::new(diameters);
             let bytes = mixing.minus_half_non_additivity.bytes().to_vec();

@@ -1,9 +1,10 @@
 //! Compiled kernels, and their launches.
+use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::marker::PhantomData;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use cudarc::driver::result;
+use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule};
 
 use super::compile::{Architecture, compile, compile_ahead};
@@ -21,6 +22,15 @@ const THREADS: u32 = 256;
 pub struct Kernels {
     session: Arc<Session>,
     module: CUmodule,
+    constants: Mutex<HashMap<String, Constant>>,
+}
+
+/// A constant of a module.
+struct Constant {
+    pointer: CUdeviceptr,
+    size: usize,
+    /// What it holds, if that is known.
+    held: Vec<u8>,
 }
 
 // SAFETY: a module may be used from any thread that has entered its context; every use here enters it.
@@ -182,7 +192,7 @@ impl Kernels {
         // SAFETY: the image is whole: CUBIN, or PTX with a zero at its end.
         let module = unsafe { result::module::load_data(compiled.image.as_ptr().cast()) }
             .map_err(|error| failed("load the kernels", error))?;
-        Ok(Kernels { session: session.clone(), module })
+        Ok(Kernels { session: session.clone(), module, constants: Mutex::default() })
     }
 
     /// The same with a constant that is set once, for all that need it: while someone has them, they are not loaded again.
@@ -210,21 +220,47 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Writes a constant.
+    /// Writes a constant, unless it holds the same.
     pub(super) fn set<T: DeviceType>(&self, name: &str, value: &T) -> Result<(), EngineError> {
         self.set_bytes(name, value.bytes())
     }
 
     /// The same of one whose layout depends on the plan.
     pub(super) fn set_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), EngineError> {
+        self.with_constant_of(name, |constant| {
+            assert_eq!(constant.size, bytes.len(), "{name} has one layout here and in the kernels");
+            if constant.held == bytes {
+                return Ok(());
+            }
+            constant.held.clear();
+            // SAFETY: the constant is as long as the bytes.
+            unsafe { result::memcpy_htod_sync(constant.pointer, bytes) }?;
+            constant.held.extend_from_slice(bytes);
+            Ok(())
+        })
+    }
+
+    /// What a constant holds, as it was written last.
+    pub(super) fn held(&self, name: &str) -> Result<Vec<u8>, EngineError> {
+        self.with_constant_of(name, |constant| Ok(constant.held.clone()))
+    }
+
+    /// Does something with a constant.
+    fn with_constant_of<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&mut Constant) -> Result<T, DriverError>,
+    ) -> Result<T, EngineError> {
         self.session.enter()?;
         let failure = |error| failed(&format!("set the constant {name}"), error);
-        // SAFETY: the module is loaded.
-        let (pointer, size) =
-            unsafe { result::module::get_global(self.module, text(name)) }.map_err(failure)?;
-        assert_eq!(size, bytes.len(), "{name} has one layout here and in the kernels");
-        // SAFETY: the constant is as long as the bytes.
-        unsafe { result::memcpy_htod_sync(pointer, bytes) }.map_err(failure)
+        let mut constants = self.constants.lock().unwrap_or_else(PoisonError::into_inner);
+        if !constants.contains_key(name) {
+            // SAFETY: the module is loaded.
+            let (pointer, size) =
+                unsafe { result::module::get_global(self.module, text(name)) }.map_err(failure)?;
+            constants.insert(name.to_owned(), Constant { pointer, size, held: Vec::new() });
+        }
+        work(constants.get_mut(name).expect("it is there")).map_err(failure)
     }
 
     /// Copies a word on the GPU into a constant, `at` bytes from its start, between what was launched before and after.
@@ -234,16 +270,14 @@ impl Kernels {
         at: usize,
         from: Pointer<u32>,
     ) -> Result<(), EngineError> {
-        self.session.enter()?;
-        let failure = |error| failed(&format!("set the constant {name}"), error);
-        // SAFETY: the module is loaded.
-        let (pointer, size) =
-            unsafe { result::module::get_global(self.module, text(name)) }.map_err(failure)?;
-        let bytes = size_of::<u32>();
-        assert!(at + bytes <= size);
-        let (to, stream) = (pointer + at as CUdeviceptr, std::ptr::null_mut());
-        // SAFETY: both words lie in the GPU's memory.
-        unsafe { result::memcpy_dtod_async(to, from.address(), bytes, stream) }.map_err(failure)
+        self.with_constant_of(name, |constant| {
+            let bytes = size_of::<u32>();
+            assert!(at + bytes <= constant.size);
+            constant.held.clear();
+            let (to, stream) = (constant.pointer + at as CUdeviceptr, std::ptr::null_mut());
+            // SAFETY: both words lie in the GPU's memory.
+            unsafe { result::memcpy_dtod_async(to, from.address(), bytes, stream) }
+        })
     }
 
     /// A kernel by its name; the program asserts the types of its parameters ([`kernels!`]).

@@ -1,5 +1,7 @@
 //! Structs that the host and the kernels share, made field by field, where a Rust struct cannot be declared: arrays are as
 //! long as macros of the program say, or the kernels' struct is a template.
+use std::borrow::Cow;
+
 use super::declare::{DeviceType, comment};
 
 /// A struct of the kernels with its values: its declaration, where arrays may be as long as macros of the program say; or,
@@ -15,8 +17,11 @@ pub struct Layout {
 
 #[derive(Clone, Debug)]
 struct Field {
-    name: String,
-    declaration: String,
+    name: Cow<'static, str>,
+    /// By its name in C++.
+    declare: fn(&str) -> String,
+    /// Of an array: its length in the kernels.
+    length: Option<&'static str>,
     doc: &'static [&'static str],
     /// From the start of the struct; none behind an array whose length is a macro.
     offset: Option<usize>,
@@ -24,26 +29,31 @@ struct Field {
 
 impl Layout {
     /// Adds a number.
-    pub fn with<T: DeviceType>(self, name: &str, doc: &'static [&'static str], value: T) -> Self {
-        self.append(name, T::declare(name), doc, &[value])
+    pub fn with<T: DeviceType>(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        doc: &'static [&'static str],
+        value: T,
+    ) -> Self {
+        self.append(name.into(), None, doc, &[value])
     }
 
     /// Adds an array, whose length in the kernels is `length`.
     pub fn with_array<T: DeviceType>(
         self,
-        name: &str,
-        length: &str,
+        name: &'static str,
+        length: &'static str,
         doc: &'static [&'static str],
         values: &[T],
     ) -> Self {
-        let layout = self.append(name, T::declare(&format!("{name}[{length}]")), doc, values);
+        let layout = self.append(name.into(), Some(length), doc, values);
         Layout { length_is_macro: true, ..layout }
     }
 
     fn append<T: DeviceType>(
         mut self,
-        name: &str,
-        declaration: String,
+        name: Cow<'static, str>,
+        length: Option<&'static str>,
         doc: &'static [&'static str],
         values: &[T],
     ) -> Self {
@@ -51,7 +61,7 @@ impl Layout {
         self.alignment = self.alignment.max(alignment);
         self.bytes.resize(self.bytes.len().next_multiple_of(alignment), 0);
         let offset = (!self.length_is_macro).then_some(self.bytes.len());
-        self.fields.push(Field { name: name.to_owned(), declaration, doc, offset });
+        self.fields.push(Field { name, declare: T::declare, length, doc, offset });
         values.iter().for_each(|value| self.bytes.extend_from_slice(value.bytes()));
         self
     }
@@ -66,7 +76,11 @@ impl Layout {
     /// Text of the struct, for kernels that include `arithmetic/portable.cuh`.
     pub fn declaration(&self, name: &str) -> String {
         let mut text = format!("struct {name} {{\n");
-        for Field { declaration, doc, .. } in &self.fields {
+        for Field { name, declare, length, doc, .. } in &self.fields {
+            let declaration = match length {
+                None => declare(name),
+                Some(length) => declare(&format!("{name}[{length}]")),
+            };
             text += &format!("{}    {declaration};\n", comment("    ", doc));
         }
         text + "};\n" + &self.assertions(name)

@@ -9,7 +9,7 @@ use super::memory::Session;
 use super::program::Program;
 use super::samples::{self, SampleKernels};
 use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE, SMALL_BLOCK};
-use super::{advance, arithmetic, buffers, measure, swaps, thermostat};
+use super::{advance, arithmetic, box_constants, buffers, measure, swaps, thermostat};
 use crate::engine::EngineError;
 use crate::plan::Plan;
 
@@ -93,16 +93,7 @@ pub fn set_constants<P: DevicePolicy>(
     policy: &P,
     force_field: &ForceField<P>,
 ) -> Result<(), EngineError> {
-    kernels.set_bytes("policy", &policy.constants().bytes())?;
-    force_field.set_constants(kernels, policy)
-}
-
-/// The same in another box of about the same size ([`ForceTerm::constants_nearby`](super::force_field::ForceTerm::constants_nearby)).
-pub fn set_constants_nearby<P: DevicePolicy>(
-    kernels: &Kernels,
-    policy: &P,
-    force_field: &ForceField<P>,
-) -> Result<(), EngineError> {
-    kernels.set_bytes("policy", &policy.constants().bytes())?;
-    force_field.set_constants_nearby(kernels, policy)
+    let constants = force_field.constants(policy);
+    box_constants::set(kernels, &box_constants::bytes(policy, &constants))?;
+    box_constants::set_others(kernels, &constants)
 }

@@ -1,6 +1,7 @@
 //! Many systems on one GPU: what their kernels read of each, and launches over all of them.
 mod boxes;
 mod mirror;
+mod scale;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,14 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use self::boxes::BoxConstants;
 pub use self::boxes::stay_cubic;
 use self::mirror::Mirror;
+use self::scale::ScaleKernels;
+pub use self::scale::Scaled;
 use super::advance::Launch;
+use super::box_constants;
 use super::buffers::{Control, SplitSum, System};
 use super::constants::DevicePolicy;
 use super::declare::{Const, Pointer, device_struct, shared_header};
 use super::force_field::ForceField;
 use super::launch::{Grid, Kernel, Kernels, kernels};
 use super::md_program;
-use super::measure::{MeasureKernels, measured};
+use super::measure::{Factors, MeasureKernels, measured};
 use super::memory::{Buffer, Session};
 use super::program::Program;
 use super::samples::SamplingConstant;
@@ -35,6 +39,8 @@ device_struct! {
         pub sampling: SamplingConstant,
         pub stress_sums: Pointer<SplitSum>,
         pub swaps: Swaps,
+        /// On its velocities, or on its positions.
+        pub factors: Factors,
         /// Constants of its box, where it has its own.
         pub box_constants: Pointer<Const<u8>>,
     }
@@ -190,7 +196,7 @@ fn warps(tiles: u32, most: u32) -> u32 {
 /// The program of a plan.
 pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, sharing: Sharing) -> Program {
     let text = include_str!("../../../kernels/md/members.cu");
-    let mut checks = AdvanceKernels::checks();
+    let mut checks = AdvanceKernels::checks() + &ScaleKernels::checks();
     if plan.may_swap() {
         checks += &SwapKernels::checks();
     }
@@ -217,6 +223,7 @@ pub struct Members {
     pub kernels: Arc<Kernels>,
     pub measure: MeasureKernels,
     advance: AdvanceKernels,
+    scale: ScaleKernels,
     /// Where particles may exchange something.
     swap: Option<SwapKernels>,
     pub sharing: Sharing,
@@ -250,7 +257,7 @@ impl Members {
             false => (md_program::load(session, program, policy, &force_field)?, None),
             true => {
                 let kernels = md_program::compiled(session, program)?;
-                boxes::set_others(&kernels, &force_field.constants(policy))?;
+                box_constants::set_others(&kernels, &force_field.constants(policy))?;
                 let boxes = BoxConstants::new(session, systems, policy, &force_field)?;
                 for (system, member) in members.all().iter_mut().enumerate() {
                     member.box_constants = boxes.pointer(system).to_const();
@@ -269,6 +276,7 @@ impl Members {
             session: session.clone(),
             measure: MeasureKernels::load(&kernels)?,
             advance,
+            scale: ScaleKernels::load(&kernels)?,
             swap: match plan.may_swap() {
                 true => Some(SwapKernels::load(&kernels)?),
                 false => None,
@@ -299,18 +307,21 @@ impl Members {
         change(&mut locked(&self.members).of(system)[0]);
     }
 
-    /// Gives a system the constants of its box, from the next launch on.
+    /// Gives a system the constants of its box, as they lie in memory, from the next launch on.
     ///
     /// # Panics
-    /// If all systems have one box.
-    pub fn set_box<P: DevicePolicy>(
-        &self,
-        system: usize,
-        policy: &P,
-        constants: &[(&'static str, Vec<u8>)],
-    ) {
-        let boxes = self.boxes.as_ref().expect("systems have boxes of their own");
-        locked(boxes).set(system, policy, constants);
+    /// If all systems have one box. So below.
+    pub fn set_box(&self, system: usize, constants: &[u8]) {
+        locked(self.own_boxes()).set(system, constants);
+    }
+
+    /// The constants of the box of a system, as they lie in memory.
+    pub fn constants_of_box(&self, system: usize) -> Vec<u8> {
+        locked(self.own_boxes()).get(system).to_vec()
+    }
+
+    fn own_boxes(&self) -> &Mutex<BoxConstants> {
+        self.boxes.as_ref().expect("systems have boxes of their own")
     }
 
     /// Makes a system the first one of the launches that follow, which see what has changed.

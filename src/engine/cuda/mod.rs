@@ -1,6 +1,7 @@
 //! The CUDA engine: kernels compiled at start for the GPU and for this run.
 mod advance;
 pub mod arithmetic;
+mod box_constants;
 mod buffers;
 pub mod compile;
 pub mod constants;
@@ -13,6 +14,7 @@ mod force_field;
 mod launch;
 mod layout;
 pub mod library;
+mod mailbox;
 mod many_systems;
 mod md_program;
 mod measure;
@@ -20,6 +22,7 @@ mod members;
 mod memory;
 mod minimize;
 mod neighbor_lists;
+mod page_locked;
 pub mod program;
 mod rank;
 mod raw_state;

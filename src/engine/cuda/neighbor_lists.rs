@@ -334,13 +334,11 @@ impl NeighborList {
         self.under_barostat = under_barostat;
     }
 
-    /// Takes note of the building that was the last, where lists are kept in other boxes. Returns whether that was another one.
-    pub fn built_last(&mut self, rebuilds: u64) -> bool {
-        let is_new = self.built.is_none_or(|(_, known)| known != rebuilds);
-        if is_new {
+    /// Takes note of the building that was the last, where lists are kept in other boxes.
+    pub fn built_last(&mut self, rebuilds: u64) {
+        if self.built.is_none_or(|(_, known)| known != rebuilds) {
             self.built = Some((self.listed.simulation_box, rebuilds));
         }
-        is_new
     }
 
     /// Along each axis.
@@ -390,6 +388,11 @@ impl NeighborList {
         }
         self.listed.wider_cells = WIDER_CELLS;
         self.set_shape(self.shape)
+    }
+
+    /// Comes back to a box from that of a trial, with the lists and cells that served in both.
+    pub fn return_to_box(&mut self, simulation_box: SimulationBox) {
+        self.listed.simulation_box = simulation_box;
     }
 
     /// Sites that the lists were made around.

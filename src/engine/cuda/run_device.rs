@@ -1,13 +1,15 @@
 //! A GPU with the kernels of a run.
 use std::sync::Arc;
 
+use super::box_constants;
 use super::buffers::{Control, SplitSum, System};
 use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::force_field::ForceField;
 use super::launch::{Arguments, Kernel, Kernels};
+use super::mailbox::{ControlAndSums, MOST_SUMS, Mailbox};
 use super::md_program;
-use super::measure::{MeasureKernels, measured};
+use super::measure::MeasureKernels;
 use super::members::Members;
 use super::memory::{Buffer, Session};
 use super::program::Program;
@@ -15,17 +17,19 @@ use super::samples::SamplingConstant;
 use crate::engine::EngineError;
 use crate::system::Species;
 
-const MOST_SUMS: usize = measured::ALL_SUMS as usize;
-
 /// A GPU with the kernels of a run, which are launched one after the other, in the stream of the session.
 pub struct RunDevice {
     session: Arc<Session>,
     kernels: Arc<Kernels>,
     measure: MeasureKernels,
-    /// Of kernels that measure.
-    sums: Buffer,
-    /// Where the kernels are those of many systems.
-    place: Option<Place>,
+    shared: Shared,
+}
+
+/// What kernels and host share.
+enum Shared {
+    Alone(Mailbox),
+    /// The kernels are those of many systems: its place, and sums of kernels that measure it alone.
+    Among(Place, Buffer),
 }
 
 /// A system among others.
@@ -49,10 +53,9 @@ impl RunDevice {
         let kernels = md_program::load(&session, program, policy, force_field)?;
         Ok(RunDevice {
             measure: MeasureKernels::load(&kernels)?,
-            sums: Buffer::new(&session, MOST_SUMS * size_of::<SplitSum>())?,
+            shared: Shared::Alone(Mailbox::new(&session)?),
             session,
             kernels: Arc::new(kernels),
-            place: None,
         })
     }
 
@@ -61,29 +64,36 @@ impl RunDevice {
     /// # Errors
     /// If the GPU has no room.
     pub fn of_member(session: Arc<Session>, place: Place) -> Result<Self, EngineError> {
-        let members = &place.members;
+        let sums = Buffer::new(&session, MOST_SUMS * size_of::<SplitSum>())?;
         Ok(RunDevice {
-            measure: members.measure,
-            sums: Buffer::new(&session, MOST_SUMS * size_of::<SplitSum>())?,
+            measure: place.members.measure,
             session,
-            kernels: members.kernels.clone(),
-            place: Some(place),
+            kernels: place.members.kernels.clone(),
+            shared: Shared::Among(place, sums),
         })
     }
 
     /// Where it stands, if it is one of many.
     pub fn place(&self) -> Option<&Place> {
-        self.place.as_ref()
+        match &self.shared {
+            Shared::Alone(_) => None,
+            Shared::Among(place, _) => Some(place),
+        }
     }
 
-    /// Memory for what kernels and host share.
-    ///
-    /// # Errors
-    /// If the GPU has no room.
-    pub fn control_buffer(&self) -> Result<Buffer, EngineError> {
-        match &self.place {
-            None => Buffer::new(&self.session, size_of::<Control>()),
-            Some(place) => Ok(place.members.control_of(place.system)),
+    /// What it shares with the host, if the system is alone.
+    pub fn mailbox(&self) -> Option<&Mailbox> {
+        match &self.shared {
+            Shared::Alone(mailbox) => Some(mailbox),
+            Shared::Among(..) => None,
+        }
+    }
+
+    /// Memory of the [`Control`] of the system.
+    pub fn control_buffer(&self) -> Buffer {
+        match &self.shared {
+            Shared::Alone(mailbox) => mailbox.control(),
+            Shared::Among(place, _) => place.members.control_of(place.system),
         }
     }
 
@@ -97,7 +107,7 @@ impl RunDevice {
         policy: &P,
         force_field: &ForceField<P>,
     ) -> Result<(), EngineError> {
-        assert!(self.place.is_none(), "other systems use the kernels");
+        assert!(self.place().is_none(), "other systems use the kernels");
         self.kernels = Arc::new(md_program::load(&self.session, program, policy, force_field)?);
         self.measure = MeasureKernels::load(&self.kernels)?;
         Ok(())
@@ -118,7 +128,7 @@ impl RunDevice {
 
     /// Blocks that take steps of the system.
     pub fn blocks(&self) -> usize {
-        let of_many = self.place.as_ref().map(|place| place.members.sharing.blocks);
+        let of_many = self.place().map(|place| place.members.sharing.blocks);
         of_many.unwrap_or(self.multiprocessors()) as usize
     }
 
@@ -131,7 +141,7 @@ impl RunDevice {
     /// # Errors
     /// If the GPU is lost. So in what follows.
     pub fn set_system(&self, system: &System) -> Result<(), EngineError> {
-        match &self.place {
+        match self.place() {
             None => self.kernels.set("system", system),
             Some(place) => {
                 place.members.change(place.system, |member| member.system = *system);
@@ -142,7 +152,7 @@ impl RunDevice {
 
     /// Tells them where samples of particles go.
     pub fn set_sampling(&self, sampling: &SamplingConstant) -> Result<(), EngineError> {
-        match &self.place {
+        match self.place() {
             None => self.kernels.set("sampling", sampling),
             Some(place) => {
                 place.members.change(place.system, |member| member.sampling = *sampling);
@@ -153,7 +163,7 @@ impl RunDevice {
 
     /// Tells them where the sums of the stress go.
     pub fn set_stress_sums(&self, sums: Pointer<SplitSum>) -> Result<(), EngineError> {
-        match &self.place {
+        match self.place() {
             None => self.kernels.set("stress_sums", &sums),
             Some(place) => {
                 place.members.change(place.system, |member| member.stress_sums = sums);
@@ -168,25 +178,36 @@ impl RunDevice {
         policy: &P,
         force_field: &ForceField<P>,
     ) -> Result<(), EngineError> {
-        match &self.place {
+        match self.place() {
             None => md_program::set_constants(&self.kernels, policy, force_field),
             Some(place) => {
-                place.members.set_box(place.system, policy, &force_field.constants(policy));
+                let constants = force_field.constants(policy);
+                place.members.set_box(place.system, &box_constants::bytes(policy, &constants));
                 Ok(())
             }
         }
     }
 
-    /// The same in another box of about the same size.
-    pub fn set_constants_nearby<P: DevicePolicy>(
+    /// The same in another box of about the same size; returns what they had before, as it lies in memory.
+    pub fn exchange_constants<P: DevicePolicy>(
         &self,
         policy: &P,
         force_field: &ForceField<P>,
-    ) -> Result<(), EngineError> {
-        match &self.place {
-            None => md_program::set_constants_nearby(&self.kernels, policy, force_field),
-            Some(place) => {
-                place.members.set_box(place.system, policy, &force_field.constants_nearby(policy));
+    ) -> Result<Vec<u8>, EngineError> {
+        let before = match self.place() {
+            None => self.kernels.held("box_constants")?,
+            Some(Place { members, system }) => members.constants_of_box(*system),
+        };
+        self.return_constants(&box_constants::bytes_nearby(policy, force_field))?;
+        Ok(before)
+    }
+
+    /// Gives the kernels such constants back.
+    pub fn return_constants(&self, constants: &[u8]) -> Result<(), EngineError> {
+        match self.place() {
+            None => box_constants::set(&self.kernels, constants),
+            Some(Place { members, system }) => {
+                members.set_box(*system, constants);
                 Ok(())
             }
         }
@@ -208,21 +229,32 @@ impl RunDevice {
         kernel: Kernel<A>,
         arguments: A,
     ) -> Result<(), EngineError> {
-        if let Some(place) = &self.place {
+        if let Some(place) = self.place() {
             place.members.select(place.system)?;
         }
         self.kernels.launch_over(threads, kernel, arguments)
     }
 
-    /// Sums that kernels make, which are launched with the address of the first.
+    /// Sums that kernels make, which are launched with the address of the first, and what they leave beside them.
     pub fn sums_of<const COUNT: usize>(
         &self,
         launch: impl FnOnce(Pointer<SplitSum>) -> Result<(), EngineError>,
-    ) -> Result<[SplitSum; COUNT], EngineError> {
-        self.sums.clear(COUNT * size_of::<SplitSum>())?;
-        launch(self.sums.pointer())?;
-        let sums = self.sums.read::<SplitSum>(COUNT)?;
-        Ok(std::array::from_fn(|k| sums[k]))
+    ) -> Result<([SplitSum; COUNT], Control), EngineError> {
+        match &self.shared {
+            Shared::Alone(mailbox) => {
+                mailbox.clear_sums(COUNT)?;
+                launch(mailbox.sums(0))?;
+                let ControlAndSums { control, sums } = mailbox.receive()?;
+                Ok((std::array::from_fn(|k| sums[k]), control))
+            }
+            Shared::Among(_, sums) => {
+                sums.clear(COUNT * size_of::<SplitSum>())?;
+                launch(sums.pointer())?;
+                let sums = sums.read::<SplitSum>(COUNT)?;
+                let control = self.control_buffer().read::<Control>(1)?[0];
+                Ok((std::array::from_fn(|k| sums[k]), control))
+            }
+        }
     }
 
     /// Waits for all that was launched.

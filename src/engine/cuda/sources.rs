@@ -49,7 +49,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("md/by_bytes.cuh"),
     header!("md/list_writer.cuh"),
     header!("md/member.cuh"),
-    header!("md/member_box.cuh"),
+    header!("md/box_constants.cuh"),
     header!("md/staged.cuh"),
     header!("md/swaps.cuh"),
     header!("md/andersen.cuh"),

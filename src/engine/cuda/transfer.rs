@@ -11,6 +11,7 @@ use cudarc::driver::sys::{self, CUdeviceptr};
 
 use super::device::failed;
 use super::memory::{Buffer, Session};
+use super::page_locked::PageLocked;
 use super::streams::{Event, Stream};
 use crate::engine::EngineError;
 
@@ -44,12 +45,12 @@ pub struct Transfer {
 }
 
 /// Page-locked memory that no copy uses.
-type Free = Arc<Mutex<Vec<PageLocked>>>;
+type Free = Arc<Mutex<Vec<Arrival>>>;
 
 /// A copy on its way.
 pub struct Arriving {
     /// `None` only while it is dropped.
-    memory: Option<PageLocked>,
+    memory: Option<Arrival>,
     bytes: usize,
     free: Free,
 }
@@ -77,8 +78,8 @@ impl Transfer {
     /// # Errors
     /// If there is no page-locked memory.
     pub fn reserve(&self, copies: usize) -> Result<(), EngineError> {
-        let memory: Result<Vec<PageLocked>, EngineError> =
-            (0..copies).map(|_| PageLocked::new(&self.session, self.bytes)).collect();
+        let memory: Result<Vec<Arrival>, EngineError> =
+            (0..copies).map(|_| Arrival::new(&self.session, self.bytes)).collect();
         self.free.lock().unwrap_or_else(PoisonError::into_inner).extend(memory?);
         Ok(())
     }
@@ -94,7 +95,7 @@ impl Transfer {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let memory = match free {
             Some(memory) => memory,
-            None => PageLocked::new(&self.session, self.bytes)?,
+            None => Arrival::new(&self.session, self.bytes)?,
         };
         // From here on the copy owns the memory: it is not given back before the driver is done with it.
         let arriving = Arriving { memory: Some(memory), bytes, free: self.free.clone() };
@@ -118,7 +119,7 @@ impl Transfer {
             }
             event::record(self.gathered.event, engine)?;
             stream::wait_event(beside, self.gathered.event, flags)?;
-            let target = std::slice::from_raw_parts_mut(memory.pointer, to.bytes);
+            let target = std::slice::from_raw_parts_mut(memory.memory.pointer(), to.bytes);
             result::memcpy_dtoh_async(target, self.staging.address(), beside)?;
             event::record(self.taken.event, beside)?;
             event::record(memory.arrived.event, beside)
@@ -145,7 +146,7 @@ impl Arriving {
         memory.wait()?;
         // SAFETY: the memory is at least as long, was cleared when it was made, and the copy, which alone
         // writes there, is done.
-        Ok(unsafe { std::slice::from_raw_parts(memory.pointer, self.bytes) })
+        Ok(unsafe { std::slice::from_raw_parts(memory.memory.pointer(), self.bytes) })
     }
 }
 
@@ -207,43 +208,23 @@ impl Copied {
     }
 }
 
-/// Memory of the host that the GPU writes to by itself.
-struct PageLocked {
-    session: Arc<Session>,
-    pointer: *mut u8,
+/// Where a copy arrives.
+struct Arrival {
+    memory: PageLocked,
     arrived: Event,
 }
 
-// SAFETY: the memory belongs to this alone; the driver's calls may come from any thread that has entered
-// the context, and every use here enters it.
-unsafe impl Send for PageLocked {}
-
-impl PageLocked {
+impl Arrival {
     fn new(session: &Arc<Session>, bytes: usize) -> Result<Self, EngineError> {
         let arrived = Event::new(session)?;
-        // SAFETY: freed once, when this is dropped.
-        let pointer = unsafe { result::malloc_host(bytes, 0) }
-            .map_err(|error| failed("give page-locked memory", error))?
-            .cast::<u8>();
-        // SAFETY: the memory is ours and as long.
-        unsafe { pointer.write_bytes(0, bytes) };
-        Ok(PageLocked { session: session.clone(), pointer, arrived })
+        Ok(Arrival { memory: PageLocked::new(session, bytes)?, arrived })
     }
 
     /// Waits for the copy into it, if there is one.
     fn wait(&self) -> Result<(), EngineError> {
-        self.session.enter()?;
+        self.memory.session().enter()?;
         // SAFETY: the event lives as long as this.
         unsafe { event::synchronize(self.arrived.event) }
             .map_err(|error| failed("copy from the GPU", error))
-    }
-}
-
-impl Drop for PageLocked {
-    fn drop(&mut self) {
-        if self.session.enter().is_ok() {
-            // SAFETY: the pointer came from the driver and is used no more.
-            let _ = unsafe { result::free_host(self.pointer.cast()) };
-        }
     }
 }

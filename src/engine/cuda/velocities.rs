@@ -15,6 +15,16 @@ use crate::engine::{EngineError, SystemSums, Thermodynamics};
 use crate::integrator::ThermostatState;
 use crate::system::Species;
 
+/// Of a sum in which each pair was counted with both of its particles.
+fn of_pairs_once(sum: ExactSum) -> f64 {
+    0.5 * sum.value()
+}
+
+/// What the first sums of `measure_pairs` amount to, over a whole system.
+pub(super) fn pair_sums_of(sums: &[SplitSum]) -> PairSums {
+    std::array::from_fn(|k| of_pairs_once(ExactSum::from_units(sums[k].units())))
+}
+
 impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
     /// Sums that a kernel makes, over all ranks.
     fn sums<const COUNT: usize>(
@@ -29,8 +39,7 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         &self,
         launch: impl FnOnce(Pointer<SplitSum>) -> Result<(), EngineError>,
     ) -> Result<[ExactSum; COUNT], EngineError> {
-        let sums = self.device.sums_of::<COUNT>(launch)?;
-        let control = self.state.read_control()?;
+        let (sums, control) = self.device.sums_of::<COUNT>(launch)?;
         let here = match control.status {
             status::DONE => Ok(sums.map(|sum| ExactSum::from_units(sum.units()))),
             status => Err(Fault { status, particle: control.culprit }),
@@ -89,8 +98,7 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         let kernel = self.device.measure().measure_pairs;
         let sums =
             self.sums_of::<{ PAIR_SUMS as usize }>(|sums| self.over_lanes(kernel, (sums,)))?;
-        // Each pair was counted with both of its particles.
-        Ok(sums.map(|sum| 0.5 * sum.value()))
+        Ok(sums.map(of_pairs_once))
     }
 
     pub(super) fn reverse_all(&self) -> Result<(), EngineError> {

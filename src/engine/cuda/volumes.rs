@@ -4,10 +4,14 @@
 //! its edges are not much shorter. In `fixed-point` coordinates are fractions, too, and lists are kept when a trial is accepted. In
 //! `double-single` coordinates are multiplied then, and lists made anew, so that sums have the order that they have after a restart. Else, and
 //! where the other box has another program, the state is loaded anew for the trial.
+//!
+//! A system alone is waited for twice: after the steps before the trial, whose launch is followed by the sums in the present box, and after
+//! the sums in the other box. A rejection takes the constants back that were there.
 use super::advance::LaunchSamples;
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
 use super::measure::Factors;
+use super::members::Scaled;
 use super::single_rank::SingleRank;
 use crate::engine::barostat::{PairSums, Proposal, VolumeTrial, Volumes, take_trial};
 use crate::engine::state::velocity_factors;
@@ -18,10 +22,38 @@ use crate::system::SimulationBox;
 /// An engine in a trial.
 pub(super) struct Trying<'a, P: DevicePolicy> {
     pub engine: &'a mut CudaEngine<P, SingleRank>,
-    /// The state of before, where it is loaded anew.
-    pub before: Option<ExactState>,
-    /// Whether lists are to be made anew for the next steps.
+    pub before: Option<Before<P>>,
+    /// Sums over pairs in the present box that came with the steps.
+    pub sums: Option<PairSums>,
+    /// What the trial has made old.
+    pub remade: Remade,
+    /// On velocities or positions of one of many systems ([`scaled_in_trials`]), which are multiplied together.
+    pub factors: Option<[f64; 3]>,
+}
+
+/// What an accepted trial multiplies.
+pub(super) fn scaled_in_trials<P: DevicePolicy>() -> Scaled {
+    match coordinates_are_fractions::<P>() {
+        true => Scaled::Velocities,
+        false => Scaled::Positions,
+    }
+}
+
+/// What a rejected trial takes back.
+pub(super) enum Before<P> {
+    /// The state, which is loaded anew.
+    State(Box<ExactState>),
+    /// Numbers of the precision and constants of the box, where nothing else has changed.
+    Constants(P, Vec<u8>),
+}
+
+/// What is to be made anew after a trial.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Remade {
+    /// Lists, for the next steps.
     pub rebuild: bool,
+    /// Forces are not those of the present state.
+    pub has_old_forces: bool,
 }
 
 /// Whether sites are fractions of the edges, which a new box leaves as they are.
@@ -47,17 +79,36 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         }
     }
 
-    /// Takes the trial that follows the present step, if one is due; returns whether lists are to be made anew. `rebuild`: they are already.
-    pub(super) fn take_volume_trial(&mut self, rebuild: bool) -> Result<bool, EngineError> {
-        let mut trying = Trying::of(self);
-        if trying.volume_trial().is_none() {
-            return Ok(rebuild);
+    /// Whether steps from the present one on lead to a trial to change the volume, and to no others.
+    pub(super) fn ends_with_volume_trial(&self, steps: u64) -> bool {
+        let step = self.state.step + steps;
+        !self.stage.swaps_after(step) && self.volume_trial_after(step).is_some()
+    }
+
+    fn volume_trial_after(&self, step: u64) -> Option<VolumeTrial> {
+        let (key, particles) = (self.plan.system.random_key(), self.particle_count());
+        self.stage.volume_trial(key, step, self.plan.run.timestep, particles)
+    }
+
+    /// Takes the trial that follows the present step, if one is due. `rebuild`: lists are to be made anew already; `sums`: over pairs in
+    /// the present state, if they are known.
+    pub(super) fn take_volume_trial(
+        &mut self,
+        rebuild: bool,
+        sums: Option<PairSums>,
+    ) -> Result<Remade, EngineError> {
+        if self.volume_trial_after(self.state.step).is_none() {
+            return Ok(Remade { rebuild, has_old_forces: rebuild });
         }
         if rebuild {
-            trying.engine.run(0, true, false, LaunchSamples::NONE)?;
+            self.run(0, true, false, LaunchSamples::NONE)?;
         }
+        let mut trying = Trying { sums, ..Trying::of(self) };
         take_trial(&mut trying)?;
-        Ok(trying.rebuild || self.neighbor_list.are_of_a_wider_box())
+        let Remade { rebuild, has_old_forces } = trying.remade;
+        self.set_system()?;
+        let rebuild = rebuild || self.neighbor_list.are_of_a_wider_box();
+        Ok(Remade { rebuild, has_old_forces: has_old_forces || rebuild })
     }
 
     /// Whether the program is that of a box of a trial, too.
@@ -71,44 +122,62 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             && self.force_field.have_same_macros(self.state.policy(), [present, simulation_box])
     }
 
-    /// Takes another box, with all numbers of the particles as they are; returns whether lists were made anew, as they would not
-    /// have done.
-    fn take_box_of_trial(&mut self, simulation_box: SimulationBox) -> Result<bool, EngineError> {
+    /// Takes another box, with all numbers of the particles as they are; returns what was there before, or nothing where lists were made
+    /// anew, as they would not have done. The kernels that measure need no more than the constants of the box.
+    fn take_box_of_trial(
+        &mut self,
+        simulation_box: SimulationBox,
+    ) -> Result<Option<Before<P>>, EngineError> {
         let lists_serve = self.neighbor_list.serve_in(&simulation_box);
         let cells = self.neighbor_list.cells();
+        let policy = self.state.policy().clone();
         self.state.set_box(simulation_box);
         self.plan.system.simulation_box = simulation_box;
-        self.device.set_constants_nearby(self.state.policy(), &self.force_field)?;
+        let constants = self.device.exchange_constants(self.state.policy(), &self.force_field)?;
         let as_after_restart = !coordinates_are_fractions::<P>();
         self.neighbor_list.set_box_of_trial(simulation_box, as_after_restart)?;
-        self.set_system()?;
         if lists_serve && cells == self.neighbor_list.cells() {
-            return Ok(false);
+            return Ok(Some(Before::Constants(policy, constants)));
         }
+        self.set_system()?;
         self.run(0, true, false, LaunchSamples::NONE)?;
-        self.note_box_of_lists()?;
-        Ok(true)
+        self.note_box_of_lists();
+        Ok(None)
+    }
+
+    /// Comes back from a box that lists serve in.
+    fn leave_box_of_trial(
+        &mut self,
+        from: SimulationBox,
+        policy: P,
+        constants: &[u8],
+    ) -> Result<(), EngineError> {
+        self.state.return_to_box(from, policy);
+        self.plan.system.simulation_box = from;
+        self.neighbor_list.return_to_box(from);
+        self.device.return_constants(constants)
     }
 
     /// After a launch: lists that were made in it are of the present box.
-    pub(super) fn note_box_of_lists(&mut self) -> Result<(), EngineError> {
-        if coordinates_are_fractions::<P>()
-            && self.neighbor_list.built_last(self.state.control.rebuilds)
-        {
-            self.set_system()?;
+    pub(super) fn note_box_of_lists(&mut self) {
+        if coordinates_are_fractions::<P>() {
+            self.neighbor_list.built_last(self.state.control.rebuilds);
         }
-        Ok(())
     }
 
-    fn scale_positions(&self, factor: [f64; 3]) -> Result<(), EngineError> {
-        let factors = Factors { x: factor };
-        self.over_particles(self.device.measure().scale_positions, (factors,))
+    fn scale(&self, scaled: Scaled, factor: [f64; 3]) -> Result<(), EngineError> {
+        let measure = self.device.measure();
+        let kernel = match scaled {
+            Scaled::Velocities => measure.scale_velocities,
+            Scaled::Positions => measure.scale_positions,
+        };
+        self.over_particles(kernel, (Factors { x: factor },))
     }
 }
 
 impl<'a, P: DevicePolicy> Trying<'a, P> {
     pub(super) fn of(engine: &'a mut CudaEngine<P, SingleRank>) -> Self {
-        Trying { engine, before: None, rebuild: false }
+        Trying { engine, before: None, sums: None, remade: Remade::default(), factors: None }
     }
 
     /// Gives the engine the box of a proposal.
@@ -118,7 +187,9 @@ impl<'a, P: DevicePolicy> Trying<'a, P> {
     pub(super) fn enter(&mut self, proposal: &Proposal) -> Result<(), EngineError> {
         let engine = &mut *self.engine;
         if sites_are_fractions::<P>() && engine.has_program_for(&proposal.to) {
-            self.rebuild |= engine.take_box_of_trial(proposal.to)?;
+            self.before = engine.take_box_of_trial(proposal.to)?;
+            self.remade.rebuild |= self.before.is_none();
+            self.remade.has_old_forces |= self.before.is_none();
             return Ok(());
         }
         let before = engine.read_state()?;
@@ -126,16 +197,14 @@ impl<'a, P: DevicePolicy> Trying<'a, P> {
         let step = engine.state.step;
         let other = other.map_err(|particle| EngineError::velocity_range(step, particle))?;
         engine.replace(&other, None, false)?;
-        self.before = Some(before);
+        self.before = Some(Before::State(Box::new(before)));
         Ok(())
     }
 }
 
 impl<P: DevicePolicy> Volumes for Trying<'_, P> {
     fn volume_trial(&self) -> Option<VolumeTrial> {
-        let CudaEngine { plan, state, stage, .. } = &*self.engine;
-        let (key, particles) = (plan.system.random_key(), plan.system.particle_count());
-        stage.volume_trial(key, state.step, plan.run.timestep, particles)
+        self.engine.volume_trial_after(self.engine.state.step)
     }
 
     fn simulation_box(&self) -> SimulationBox {
@@ -143,33 +212,51 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
     }
 
     fn pair_sums(&mut self) -> Result<PairSums, EngineError> {
-        self.engine.note_box_of_lists()?;
-        self.engine.pair_sums()
+        self.engine.note_box_of_lists();
+        match self.sums {
+            Some(sums) => Ok(sums),
+            None => self.engine.pair_sums(),
+        }
     }
 
     fn pair_sums_in(&mut self, proposal: &Proposal) -> Result<PairSums, EngineError> {
         self.enter(proposal)?;
-        self.engine.pair_sums()
+        match (self.sums, &self.before) {
+            (Some(_), Some(Before::Constants(..))) => self.engine.pair_sums_of_trial(),
+            _ => self.engine.pair_sums(),
+        }
     }
 
     fn decide(&mut self, proposal: &Proposal, is_accepted: bool) -> Result<(), EngineError> {
         let engine = &mut *self.engine;
         match (is_accepted, self.before.take()) {
-            (true, Some(_)) => {}
-            (false, Some(before)) => engine.replace(&before, before.memory.as_ref(), false)?,
-            (false, None) => self.rebuild |= engine.take_box_of_trial(proposal.from)?,
-            // The factors are close to one: what fitted does still.
-            (true, None) if coordinates_are_fractions::<P>() => {
-                engine.scale_by_axis(velocity_factors(&proposal.from, &proposal.to))?;
+            (true, Some(Before::State(_))) => {}
+            (false, Some(Before::State(before))) => {
+                engine.replace(&before, before.memory.as_ref(), false)?;
             }
-            (true, None) => {
-                engine.scale_positions(velocity_factors(&proposal.to, &proposal.from))?;
-                self.rebuild = true;
+            (false, Some(Before::Constants(policy, constants))) => {
+                engine.leave_box_of_trial(proposal.from, policy, &constants)?;
+            }
+            (false, None) => {
+                self.remade.rebuild |= engine.take_box_of_trial(proposal.from)?.is_none();
+            }
+            (true, _) => {
+                let scaled = scaled_in_trials::<P>();
+                // Close to one: what fitted does still.
+                let factors = match scaled {
+                    Scaled::Velocities => velocity_factors(&proposal.from, &proposal.to),
+                    Scaled::Positions => velocity_factors(&proposal.to, &proposal.from),
+                };
+                self.remade = Remade { rebuild: scaled == Scaled::Positions, has_old_forces: true };
+                match engine.device.place() {
+                    None => engine.scale(scaled, factors)?,
+                    Some(_) => self.factors = Some(factors),
+                }
             }
         }
         if coordinates_are_fractions::<P>() {
             // The present lists serve, wherever they were made.
-            self.rebuild = false;
+            self.remade.rebuild = false;
         }
         Ok(())
     }

@@ -5,12 +5,11 @@ use super::buffers::status;
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
 use super::many_systems::Group;
-use super::measure::measured::PAIR_SUMS;
 use super::single_rank::SingleRank;
-use super::volumes::Trying;
+use super::velocities::pair_sums_of;
+use super::volumes::{Before, Remade, Trying, scaled_in_trials};
+use crate::engine::EngineError;
 use crate::engine::barostat::{PairSums, Proposal, VolumeTrial, Volumes, is_rejection};
-use crate::engine::precision::ExactSum;
-use crate::engine::{EngineError, ExactState};
 
 impl<P: DevicePolicy> Group<P> {
     /// Takes the trials that follow the present step, if they are due. `rebuild`: of which systems lists are to be made anew, before and
@@ -22,7 +21,10 @@ impl<P: DevicePolicy> Group<P> {
             self.run(0, LaunchSamples::NONE, rebuild)?;
             rebuild.fill(false);
         }
-        self.each(|_, system| system.note_box_of_lists())?;
+        self.each(|_, system| {
+            system.note_box_of_lists();
+            Ok(())
+        })?;
         let mut sums = self.pair_sums()?.into_iter();
         let before = self.each(|_, _| sums.next().expect("those of each system"))?;
         let proposed = self.enter_boxes(&trials, &before, rebuild)?;
@@ -36,7 +38,7 @@ impl<P: DevicePolicy> Group<P> {
         trials: &[VolumeTrial],
         before: &[PairSums],
         rebuild: &mut [bool],
-    ) -> Result<Vec<Option<Proposed>>, EngineError> {
+    ) -> Result<Vec<Option<Proposed<P>>>, EngineError> {
         let first = self.first;
         self.each(|number, system| {
             let index = number - first;
@@ -45,7 +47,7 @@ impl<P: DevicePolicy> Group<P> {
             let mut trying = Trying::of(system);
             let entered = trying.enter(&proposal);
             let before = trying.before.take();
-            rebuild[index] |= trying.rebuild;
+            rebuild[index] |= trying.remade.rebuild;
             match entered {
                 Ok(()) => Ok(Some(Proposed { proposal, fits: true, before })),
                 Err(error) if is_rejection(&error) => {
@@ -60,16 +62,19 @@ impl<P: DevicePolicy> Group<P> {
         &mut self,
         trials: &[VolumeTrial],
         (before, after): (&[PairSums], &[Result<PairSums, EngineError>]),
-        proposed: Vec<Option<Proposed>>,
+        proposed: Vec<Option<Proposed<P>>>,
         rebuild: &mut [bool],
     ) -> Result<(), EngineError> {
         let (first, mut proposed) = (self.first, proposed.into_iter());
-        self.each(|number, system| {
+        let factors = self.each(|number, system| {
             let index = number - first;
-            let mut trying = Trying { rebuild: rebuild[index], ..Trying::of(system) };
             let proposed = proposed.next().expect("that of each system");
+            let remade = Remade { rebuild: rebuild[index], ..Remade::default() };
+            let mut trying = Trying { remade, ..Trying::of(system) };
             let Some(Proposed { proposal, fits, before: state }) = proposed else {
-                return trying.count(None);
+                trying.count(None)?;
+                system.set_system()?;
+                return Ok(None);
             };
             trying.before = state;
             let (before, after) = (&before[index], after[index].as_ref().ok());
@@ -77,11 +82,17 @@ impl<P: DevicePolicy> Group<P> {
                 after.filter(|after| fits && trials[index].accepts(&proposal, before, after));
             trying.decide(&proposal, accepted.is_some())?;
             trying.count(accepted.map(|after| after[0] - before[0]))?;
-            let is_due = trying.rebuild;
+            let (is_due, factors) = (trying.remade.rebuild, trying.factors);
             rebuild[index] = is_due || system.neighbor_list.are_of_a_wider_box();
-            Ok(())
-        })
-        .map(drop)
+            system.set_system()?;
+            Ok(factors)
+        })?;
+        if factors.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let factors: Vec<_> = factors.into_iter().map(|of| of.unwrap_or([1.0; 3])).collect();
+        let particles = self.systems[0].state.count();
+        self.members.scale_all(scaled_in_trials::<P>(), particles, &factors)
     }
 
     /// Sums over pairs of all systems, or that a number of one does not fit.
@@ -94,19 +105,16 @@ impl<P: DevicePolicy> Group<P> {
             if control.status != status::DONE {
                 return Err(system.state.range_error(control.status, control.culprit));
             }
-            let of_pairs: [_; PAIR_SUMS as usize] = std::array::from_fn(|k| sums[k]);
-            // Each pair was counted with both of its particles.
-            Ok(of_pairs.map(|sum| 0.5 * ExactSum::from_units(sum.units()).value()))
+            Ok(pair_sums_of(&sums))
         };
         Ok(self.systems.iter().map(of_system).collect())
     }
 }
 
 /// What a trial proposes to a system, which is there.
-struct Proposed {
+struct Proposed<P> {
     proposal: Proposal,
     /// Whether all numbers fit.
     fits: bool,
-    /// The state of before, where it was loaded anew.
-    before: Option<ExactState>,
+    before: Option<Before<P>>,
 }

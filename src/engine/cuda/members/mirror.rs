@@ -34,7 +34,12 @@ impl<T: Plain> Mirror<T> {
         self.buffer.pointer::<T>().add(system * self.width)
     }
 
-    /// The numbers of a system, to be changed.
+    /// The numbers of a system.
+    pub fn get(&self, system: usize) -> &[T] {
+        &self.copy[system * self.width..(system + 1) * self.width]
+    }
+
+    /// The same, to be changed.
     pub fn of(&mut self, system: usize) -> &mut [T] {
         let Range { start, end } = self.changed;
         self.changed = match self.changed.is_empty() {

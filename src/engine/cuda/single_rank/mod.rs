@@ -1,17 +1,17 @@
 //! A whole system on one GPU: a launch takes many steps.
+mod run;
 mod samples;
 mod tune;
 
 use std::sync::Arc;
 
-use crate::engine::cuda::advance::{AdvanceKernels, Launch, LaunchSamples};
-use crate::engine::cuda::buffers::{Capacity, Control, ElementSizes, status};
+use crate::engine::cuda::advance::{AdvanceKernels, LaunchSamples};
+use crate::engine::cuda::buffers::{Capacity, ElementSizes};
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::correlator::Sampling;
 use crate::engine::cuda::device::Gpu;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::force_field::ForceField;
-use crate::engine::cuda::launch::Grid;
 use crate::engine::cuda::md_program::stepping_program;
 use crate::engine::cuda::members::Sharing;
 use crate::engine::cuda::memory::Session;
@@ -21,10 +21,9 @@ use crate::engine::cuda::run_device::{Place, RunDevice};
 use crate::engine::cuda::state::Source;
 use crate::engine::cuda::stepper::{Fault, Stepper};
 use crate::engine::cuda::swaps::SwapKernels;
-use crate::engine::cuda::thermostat::{
-    Geometry, Kind, SMALL_BLOCK, SMALL_BLOCK_TAGGED_GLOBAL, StepKernel, Thermostat,
-};
+use crate::engine::cuda::thermostat::{Geometry, Kind, SMALL_BLOCK, SMALL_BLOCK_TAGGED_GLOBAL};
 use crate::engine::cuda::tuning::{self, Choice};
+use crate::engine::cuda::volumes::Remade;
 use crate::engine::domain::Start;
 use crate::engine::precision::{ExactSum, Policy};
 use crate::engine::report::{EngineReport, TimeShares, Trial};
@@ -283,145 +282,6 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         self.state.control.rebuilds = layout.map_or(1, |memory| memory.rebuilds);
         Ok(())
     }
-
-    /// Computes forces and takes steps under the stage's thermostat; lists that are too short are
-    /// made anew.
-    pub(super) fn run(
-        &mut self,
-        steps: u64,
-        rebuild: bool,
-        restore: bool,
-        samples: LaunchSamples,
-    ) -> Result<(), EngineError> {
-        let (kind, thermostat) = self.thermostat_of_launch(steps);
-        let launch = Launch {
-            rebuild: rebuild.into(),
-            restore: restore.into(),
-            ..self.launch_of(steps, samples)
-        };
-        self.launch_steps(kind, &launch, &thermostat)?;
-        self.complete(kind, launch, &thermostat)
-    }
-
-    /// A launch of steps from the present state on.
-    pub(in crate::engine::cuda) fn launch_of(&self, steps: u64, samples: LaunchSamples) -> Launch {
-        Launch {
-            first_step: self.state.step,
-            from: 0,
-            steps: steps as u32,
-            rebuild: 0,
-            restore: 0,
-            tag: 0,
-            shares_residue: self.shares_residue().into(),
-            flow: self.flow_from(self.state.step),
-            samples: samples.particles,
-            stress: samples.stress,
-        }
-    }
-
-    /// What acts on the velocities in a launch of steps.
-    pub(in crate::engine::cuda) fn thermostat_of_launch(&self, steps: u64) -> (Kind, Thermostat) {
-        let (kind, thermostat) = Thermostat::new(
-            &self.stage,
-            self.plan.system.random_key(),
-            self.plan.run.timestep,
-            self.degrees_of_freedom(),
-            self.state.species(),
-        );
-        // The kernel of a chain takes the half step before a first step that does not come.
-        (if steps == 0 { Kind::None } else { kind }, thermostat)
-    }
-
-    /// After a launch that has ended: takes the steps that are left where lists were too short.
-    pub(in crate::engine::cuda) fn complete(
-        &mut self,
-        kind: Kind,
-        mut launch: Launch,
-        thermostat: &Thermostat,
-    ) -> Result<(), EngineError> {
-        loop {
-            match self.state.control.status {
-                status::DONE => break,
-                status::LISTS_FULL => {
-                    self.lengthen_lists()?;
-                    launch.rebuild = 1;
-                    launch.from = self.state.control.steps_done;
-                }
-                _ => {
-                    self.state.step += u64::from(self.state.control.steps_done);
-                    return Err(self.error());
-                }
-            }
-            self.launch_steps(kind, &launch, thermostat)?;
-        }
-        self.state.step += u64::from(launch.steps);
-        Ok(())
-    }
-
-    fn launch_steps(
-        &mut self,
-        kind: Kind,
-        launch: &Launch,
-        thermostat: &Thermostat,
-    ) -> Result<(), EngineError> {
-        self.state.lend_thermostat(&self.thermostat)?;
-        let is_tagged = has_tagged_sites(&self.plan);
-        let tag = if is_tagged { self.stepper.tags(launch.steps) } else { 0 };
-        match &self.stepper.kernels {
-            SteppingKernels::Alone(kernels) => {
-                let Geometry { kernel, blocks, threads } = self.geometry(kind);
-                let launch = Launch { tag, ..*launch };
-                let mut grid = Grid::cooperative(blocks, threads);
-                if is_tagged {
-                    let count = self.particle_count();
-                    grid.shared_bytes = 16 * count;
-                    // A block without particles would be seen by nobody, and fall behind.
-                    grid.blocks.0 = blocks.min(self.tiles());
-                    let others = self.geometry(Kind::None).threads.max(staging_threads(count));
-                    grid.threads = match kind.spares_warp() {
-                        true => others.min(SMALL_BLOCK_TAGGED_GLOBAL - 32) + 32,
-                        false => others.min(SMALL_BLOCK),
-                    };
-                }
-                // A kernel for fewer threads has more registers.
-                let kernel = match kernel {
-                    StepKernel::Global if grid.threads <= SMALL_BLOCK => StepKernel::GlobalWide,
-                    kernel => kernel,
-                };
-                let arguments = (launch, *thermostat);
-                self.device.kernels().launch(kernels.get(kernel), grid, arguments)?;
-            }
-            SteppingKernels::OfMany => {
-                let Place { members, system } = self.device.place().expect("one of many");
-                let kernel = members.kernel(kind, self.has_single_lanes());
-                let threads = members.sharing.threads_for(self.tiles());
-                members.launch_one(*system, kernel, threads, launch, thermostat)?;
-            }
-        }
-        self.evaluate_waiting()?;
-        let control = self.state.read_control()?;
-        self.take_control(kind, control);
-        Ok(())
-    }
-
-    /// Has the state hold what the thermostat remembers, for a launch.
-    pub(in crate::engine::cuda) fn lend_thermostat(&mut self) -> Result<(), EngineError> {
-        self.state.control.lend(&self.thermostat)?;
-        self.state.control.clear();
-        Ok(())
-    }
-
-    /// Takes over what a launch has left.
-    pub(in crate::engine::cuda) fn take_control(&mut self, kind: Kind, control: Control) {
-        self.state.take_control(control);
-        self.plan.system.simulation_box = *self.state.simulation_box();
-        let done = control.status == status::DONE;
-        control.give_back(&mut self.thermostat, !done);
-        if kind == Kind::Bussi && done {
-            // Of the end of the last step.
-            self.thermostat.heat += control.sums[0][0].value();
-        }
-    }
 }
 
 impl<P: DevicePolicy, S> CudaEngine<P, S> {
@@ -472,11 +332,14 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
 
     fn advance(&mut self, steps: u64) -> Result<(), EngineError> {
         let mut left = steps;
-        let mut rebuild = false;
+        let (mut rebuild, mut has_old_forces) = (false, false);
         while left > 0 {
             let to_trials = self.stage.steps_to_trials(self.state.step);
             let (part, samples) = self.prepare_samples(left.min(LONGEST_LAUNCH).min(to_trials))?;
-            self.run(part, rebuild, false, samples)?;
+            let sums = match self.ends_with_volume_trial(part) {
+                true => self.run_to_trial(part, rebuild, samples)?,
+                false => self.run(part, rebuild, false, samples).map(|()| None)?,
+            };
             left -= part;
             self.count_samples()?;
             let (key, count) = (self.plan.system.random_key(), self.state.count());
@@ -486,11 +349,12 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
                 let kernels = self.stepper.swap.expect("the plan has swaps");
                 self.swap(&kernels, &trials)?;
             }
+            has_old_forces = rebuild;
             if self.stage.barostat.is_some() {
-                rebuild = self.take_volume_trial(rebuild)?;
+                Remade { rebuild, has_old_forces } = self.take_volume_trial(rebuild, sums)?;
             }
         }
-        match rebuild || self.stage.barostat.is_some() {
+        match has_old_forces {
             true => self.run(0, rebuild, false, LaunchSamples::NONE),
             false => Ok(()),
         }
