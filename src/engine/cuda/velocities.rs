@@ -107,13 +107,24 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
     }
 
     pub(super) fn measure(&self) -> Result<Thermodynamics, EngineError> {
-        let timestep = self.plan.run.flight();
+        self.measure_with(None)
+    }
+
+    /// The same where the sums over pairs may be known.
+    pub(super) fn measure_with(
+        &self,
+        pairs: Option<PairSums>,
+    ) -> Result<Thermodynamics, EngineError> {
+        let (timestep, measure) = (self.plan.run.flight(), self.device.measure());
         let sums = self.sums_of::<{ ALL_SUMS as usize }>(|sums| {
             let kicks = sums.add(STRESS_SUMS as usize);
-            self.over_particles(self.device.measure().measure_kicks, (kicks, timestep))?;
-            self.launch_measuring(sums, sums.add(VELOCITY_SUMS as usize))
+            self.over_particles(measure.measure_kicks, (kicks, timestep))?;
+            match pairs {
+                None => self.launch_measuring(sums, sums.add(VELOCITY_SUMS as usize)),
+                Some(_) => self.over_particles(measure.measure_velocities, (sums,)),
+            }
         })?;
-        Ok(self.thermodynamics_of(sums))
+        Ok(self.thermodynamics_with(sums, pairs))
     }
 
     /// What the sums over the system amount to: of `measure_velocities`, `measure_pairs` and `measure_kicks`.
@@ -121,10 +132,20 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         &self,
         sums: [ExactSum; measured::ALL_SUMS as usize],
     ) -> Thermodynamics {
-        let [xx, yy, zz, xy, xz, yz, px, py, pz, pairs @ .., kicks] = sums.map(ExactSum::value);
-        let momentum = [px, py, pz];
-        // Each pair was counted with both of its particles.
-        let [potential, virial @ ..] = pairs.map(|sum| 0.5 * sum);
+        self.thermodynamics_with(sums, None)
+    }
+
+    /// The same where the sums over pairs may be known.
+    fn thermodynamics_with(
+        &self,
+        sums: [ExactSum; measured::ALL_SUMS as usize],
+        pairs: Option<PairSums>,
+    ) -> Thermodynamics {
+        let [.., kicks] = sums.map(ExactSum::value);
+        let [xx, yy, zz, xy, xz, yz, px, py, pz, of_pairs @ .., _] = sums;
+        let [xx, yy, zz, xy, xz, yz] = [xx, yy, zz, xy, xz, yz].map(ExactSum::value);
+        let momentum = [px, py, pz].map(ExactSum::value);
+        let [potential, virial @ ..] = pairs.unwrap_or_else(|| of_pairs.map(of_pairs_once));
         let mass = self.state.total_mass();
         let sums = SystemSums {
             kinetic: [xx, yy, zz, xy, xz, yz],

@@ -25,6 +25,9 @@ pub(super) struct Trying<'a, P: DevicePolicy> {
     pub before: Option<Before<P>>,
     /// Sums over pairs in the present box that came with the steps.
     pub sums: Option<PairSums>,
+    /// The same in the box that is left, and in the other one.
+    pub left: Option<PairSums>,
+    pub of_other: Option<PairSums>,
     /// What the trial has made old.
     pub remade: Remade,
     /// On velocities or positions of one of many systems ([`scaled_in_trials`]), which are multiplied together.
@@ -105,7 +108,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         }
         let mut trying = Trying { sums, ..Trying::of(self) };
         take_trial(&mut trying)?;
-        let Remade { rebuild, has_old_forces } = trying.remade;
+        let (Remade { rebuild, has_old_forces }, left) = (trying.remade, trying.left);
+        self.stepper.pair_sums = left.filter(|_| coordinates_are_fractions::<P>());
         self.set_system()?;
         let rebuild = rebuild || self.neighbor_list.are_of_a_wider_box();
         Ok(Remade { rebuild, has_old_forces: has_old_forces || rebuild })
@@ -177,7 +181,15 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
 
 impl<'a, P: DevicePolicy> Trying<'a, P> {
     pub(super) fn of(engine: &'a mut CudaEngine<P, SingleRank>) -> Self {
-        Trying { engine, before: None, sums: None, remade: Remade::default(), factors: None }
+        Trying {
+            engine,
+            before: None,
+            sums: None,
+            left: None,
+            of_other: None,
+            remade: Remade::default(),
+            factors: None,
+        }
     }
 
     /// Gives the engine the box of a proposal.
@@ -213,21 +225,28 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
 
     fn pair_sums(&mut self) -> Result<PairSums, EngineError> {
         self.engine.note_box_of_lists();
-        match self.sums {
-            Some(sums) => Ok(sums),
-            None => self.engine.pair_sums(),
-        }
+        let sums = match self.sums {
+            Some(sums) => sums,
+            None => self.engine.pair_sums()?,
+        };
+        self.left = Some(sums);
+        Ok(sums)
     }
 
     fn pair_sums_in(&mut self, proposal: &Proposal) -> Result<PairSums, EngineError> {
         self.enter(proposal)?;
-        match (self.sums, &self.before) {
-            (Some(_), Some(Before::Constants(..))) => self.engine.pair_sums_of_trial(),
-            _ => self.engine.pair_sums(),
-        }
+        let sums = match (self.sums, &self.before) {
+            (Some(_), Some(Before::Constants(..))) => self.engine.pair_sums_of_trial()?,
+            _ => self.engine.pair_sums()?,
+        };
+        self.of_other = Some(sums);
+        Ok(sums)
     }
 
     fn decide(&mut self, proposal: &Proposal, is_accepted: bool) -> Result<(), EngineError> {
+        if is_accepted {
+            self.left = self.of_other;
+        }
         let engine = &mut *self.engine;
         match (is_accepted, self.before.take()) {
             (true, Some(Before::State(_))) => {}
@@ -239,6 +258,7 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
             }
             (false, None) => {
                 self.remade.rebuild |= engine.take_box_of_trial(proposal.from)?.is_none();
+                self.remade.has_old_forces = true;
             }
             (true, _) => {
                 let scaled = scaled_in_trials::<P>();

@@ -5,6 +5,7 @@ mod tune;
 
 use std::sync::Arc;
 
+use crate::engine::barostat::PairSums;
 use crate::engine::cuda::advance::{AdvanceKernels, LaunchSamples};
 use crate::engine::cuda::buffers::{Capacity, ElementSizes};
 use crate::engine::cuda::constants::DevicePolicy;
@@ -46,6 +47,8 @@ pub struct SingleRank {
     next_tag: u32,
     /// Where particles may exchange something, and the system is alone.
     swap: Option<SwapKernels>,
+    /// Over pairs in the present state, where a trial has left them and sums do not depend on the order of their terms.
+    pub(in crate::engine::cuda) pair_sums: Option<PairSums>,
 }
 
 /// Most particles whose sites all blocks take as they come (`kernels/md/tagged.cuh`): with more a barrier takes less time under
@@ -216,7 +219,14 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             Some(_) => SteppingKernels::OfMany,
         };
         let swap = engine.swap_kernels()?;
-        let stepper = SingleRank { kernels, sampling: None, trials: Vec::new(), next_tag: 1, swap };
+        let stepper = SingleRank {
+            kernels,
+            sampling: None,
+            trials: Vec::new(),
+            next_tag: 1,
+            swap,
+            pair_sums: None,
+        };
         let mut engine = engine.with(stepper);
         let same = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
         let layout = layout.filter(|memory| choice_of(memory) == Some(same));
@@ -308,6 +318,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// Enters a stage with the present choices.
     pub(in crate::engine::cuda) fn enter_stage_untuned(&mut self, stage: &StageContext) {
         self.enter_stage(stage);
+        self.stepper.pair_sums = None;
         self.stepper.trials.clear();
         // The memory of the last stage's blocks.
         self.stepper.sampling = None;
@@ -361,7 +372,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
     }
 
     fn thermodynamics(&mut self) -> Result<Thermodynamics, EngineError> {
-        self.measure()
+        self.measure_with(self.stepper.pair_sums)
     }
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {

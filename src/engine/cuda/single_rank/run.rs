@@ -146,6 +146,9 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         launch: &Launch,
         thermostat: &Thermostat,
     ) -> Result<(), EngineError> {
+        if launch.steps > 0 || launch.restore != 0 {
+            self.stepper.pair_sums = None;
+        }
         self.lend_thermostat()?;
         match self.device.mailbox() {
             Some(mailbox) => mailbox.send(&self.state.control)?,
