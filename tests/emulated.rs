@@ -307,12 +307,9 @@ fn checkpoints(job: &Job) -> Vec<u64> {
     names.filter_map(step).collect()
 }
 
-/// What is sampled of many systems is evaluated together: of each it is to the bit what it is of the same run alone. The run is
-/// killed and resumed on its way. Batches are short on a GPU with little memory.
-#[test]
-fn observables_of_many_systems_have_the_bits_of_each_alone() {
-    let Some(gpu) = gpu() else { return };
-    let toml = kob_andersen(3, 256, "fixed-point", "timestep = 0.004")
+/// Three systems of which everything is sampled that a GPU evaluates.
+fn observed_systems() -> String {
+    kob_andersen(3, 256, "fixed-point", "timestep = 0.004")
         + r#"
 [ensemble]
 kind = "independent"
@@ -341,14 +338,47 @@ observables = ["mean-square-displacement", "self-intermediate-scattering-functio
                "self-overlap-susceptibility", "self-van-hove-function", "coherent-intermediate-scattering-function",
                "collective-overlap", "bond-breaking", "cage-relative-mean-square-displacement",
                "stress-autocorrelation"]
-"#;
+"#
+}
+
+/// Waits until the last checkpoint is one of these steps, or the job ends.
+fn ends_in(steps: std::ops::Range<u64>, job: &Job, process: &mut std::process::Child) {
+    while process.try_wait().unwrap().is_none()
+        && !checkpoints(job).into_iter().any(|step| steps.contains(&step))
+    {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Two with a GPU each; stopped, and continued by three, which take the GPUs in turn.
+#[cfg(feature = "mpi")]
+#[test]
+fn ranks_evaluate_the_observables_of_their_systems() {
+    let Some(gpu) = gpu() else { return };
+    let toml = observed_systems();
+    let expected = job(gpu, "2", &toml);
+    run_on_the_gpu(&expected);
+    let shared = job(gpu, "2", &toml);
+    let mut process = shared.start_on(2, &["run", "job.toml", "--engine", "cuda"]);
+    ends_in(101..220, &shared, &mut process);
+    common::job::signal(process.id(), "USR1");
+    let ended = Ended::of(process);
+    assert!(ended.code == Some(75) || ended.code == Some(0), "{ended:?}");
+    let resumed = shared.execute_on(3, &["resume", "out", "--engine", "cuda"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_same_numbers(&expected.path("out/nve.h5"), &shared.path("out/nve.h5"));
+}
+
+/// What is sampled of many systems is evaluated together: of each it is to the bit what it is of the same run alone. The run is
+/// killed and resumed on its way. Batches are short on a GPU with little memory.
+#[test]
+fn observables_of_many_systems_have_the_bits_of_each_alone() {
+    let Some(gpu) = gpu() else { return };
+    let toml = observed_systems();
     let small = [("EMULATED_FREE_MIB", "20")];
     let all = job(gpu, "2", &toml).with(&small);
     let mut process = all.start(&["run", "job.toml", "--engine", "cuda"]);
-    let in_stage = |step: u64| (101..220).contains(&step);
-    while process.try_wait().unwrap().is_none() && !checkpoints(&all).into_iter().any(in_stage) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    ends_in(101..220, &all, &mut process);
     let _ = process.kill();
     let ended = Ended::of(process);
     assert!(ended.code.is_none_or(|code| code == 0), "{ended:?}");

@@ -60,20 +60,21 @@ fn assert_same_results(one: &Job, other: &Job) {
 
 #[test]
 fn processes_write_what_one_does_and_go_on_with_another_number() {
-    write_what_one_does_and_go_on(&configuration(3000));
+    write_what_one_does_and_go_on_from(4, &configuration(3000), 2);
 }
 
 #[test]
 fn processes_with_swaps_write_what_one_does_and_go_on_with_another_number() {
-    write_what_one_does_and_go_on(&polydisperse_with_swaps(1500));
+    write_what_one_does_and_go_on_from(4, &polydisperse_with_swaps(1500), 2);
 }
 
-fn write_what_one_does_and_go_on(toml: &str) {
+/// Stopped on some ranks, and resumed on others.
+fn write_what_one_does_and_go_on_from(ranks: usize, toml: &str, later: usize) {
     let alone = Job::new(toml);
     alone.succeeds(&["run", "job.toml", "--quiet"]);
 
     let job = Job::new(toml);
-    let mut process = job.start_on(4, &["run", "job.toml", "--quiet"]);
+    let mut process = job.start_on(ranks, &["run", "job.toml", "--quiet"]);
     assert!(job.appears("out/run.h5", &mut process));
     // mpirun hands it on to all ranks.
     signal(process.id(), "USR1");
@@ -82,7 +83,7 @@ fn write_what_one_does_and_go_on(toml: &str) {
     assert!(ended.stdout.contains("Stopped by SIGUSR1"), "{ended:?}");
     assert_eq!(ended.stdout.matches("Continue with").count(), 1, "only one rank speaks: {ended:?}");
 
-    let ended = job.execute_on(2, &["resume", "out", "--quiet"]);
+    let ended = job.execute_on(later, &["resume", "out", "--quiet"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.stdout.matches("Results are in").count(), 1, "{ended:?}");
     assert_same_results(&alone, &job);
@@ -110,13 +111,19 @@ fn two_processes_exchange_the_diameters_that_one_does() {
     assert!(names.iter().all(|name| job.series("run", name).len() == 7));
 }
 
+const SYSTEMS: &str = "[ensemble]\nkind = \"independent\"\nsystems = 3\n";
+
 #[test]
-fn many_systems_are_a_run_of_one_process() {
-    let ensemble = "[ensemble]\nkind = \"independent\"\nsystems = 3\n";
-    let job = Job::new(&(configuration(100) + ensemble));
-    let ended = job.execute_on(2, &["run", "job.toml", "--quiet"]);
+fn processes_share_systems_and_go_on_with_another_number() {
+    write_what_one_does_and_go_on_from(2, &(configuration(300) + SYSTEMS), 3);
+}
+
+#[test]
+fn more_processes_than_systems_are_refused() {
+    let job = Job::new(&(configuration(100) + SYSTEMS));
+    let ended = job.execute_on(4, &["run", "job.toml", "--quiet"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.stderr.contains("3 systems ([ensemble]) are not shared by 2 ranks"), "{ended:?}");
+    assert_eq!(ended.stderr.matches("4 ranks for the 3 systems").count(), 1, "{ended:?}");
     assert!(!job.path("out/run.h5").exists(), "nothing is begun");
 }
 

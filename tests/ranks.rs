@@ -1,5 +1,7 @@
 //! Several ranks, as threads of this process, have the bits of one.
 mod common;
+#[path = "ranks/shared_systems.rs"]
+mod shared_systems;
 
 use std::path::Path;
 use std::time::Duration;

@@ -68,11 +68,21 @@ pub fn warnings(plan: &Plan) -> String {
     all.map(|warning| format!("\nwarning\n  {warning}\n")).collect()
 }
 
-/// The domains of a number of ranks on the processors that the plan may run on: `engine = "auto"` takes either.
+/// The domains of a number of ranks on the processors that the plan may run on: `engine = "auto"` takes either. Of many systems
+/// how many each rank has.
 ///
 /// # Errors
-/// If the box has no room for them on any.
+/// If the box has no room for them on any, or there are fewer systems.
 pub fn domains(plan: &Plan, ranks: NonZeroU32) -> Result<String, EngineError> {
+    let (systems, count) = (plan.systems(), ranks.get() as usize);
+    if systems > 1 {
+        if systems < count {
+            return Err(EngineError::MoreRanksThanSystems { ranks: count, systems });
+        }
+        let (least, most) = (systems / count, systems.div_ceil(count));
+        let each = if least == most { least.to_string() } else { format!("{least} or {most}") };
+        return Ok(format!("\nranks\n  {count} ranks share {systems} systems: each has {each}\n"));
+    }
     let processors: &[Processor] = match plan.run.engine {
         EngineChoice::Cpu => &[Processor::Cpu],
         EngineChoice::Cuda => &[Processor::Gpu],

@@ -1,6 +1,7 @@
 //! The engine of a plan: which one, and on how many ranks.
 use super::cpu::{CpuEngine, Processor};
 use super::ensemble::{Engines, Ensemble, Workers};
+use super::shares::{Machine, SharedSystems};
 use super::{Engine, EngineError, ExactState, cuda, domain, precision};
 use crate::plan::{EngineChoice, Plan, Precision, RunPlan};
 
@@ -29,14 +30,15 @@ pub fn create_on(
         ranks if plan.integrity.is_some() && precision != Precision::FixedPoint => {
             Err(EngineError::RecheckOnRanks { ranks, precision: precision.name() })
         }
-        _ => {
-            // All ranks take the engine that this one has found.
-            let on_cpu = is_on_cpu(plan.run.engine);
-            let engine = if on_cpu { EngineChoice::Cpu } else { EngineChoice::Cuda };
-            let plan = Plan { run: RunPlan { engine, ..plan.run.clone() }, ..plan.clone() };
-            Ok(Box::new(domain::DomainEngine::new(&plan, state, ranks)?))
-        }
+        _ => Ok(Box::new(domain::DomainEngine::new(&as_found_here(plan), state, ranks)?)),
     }
+}
+
+/// The plan with the engine that this rank has found, which all others take, too.
+fn as_found_here(plan: &Plan) -> Plan {
+    let on_cpu = is_on_cpu(plan.run.engine);
+    let engine = if on_cpu { EngineChoice::Cpu } else { EngineChoice::Cuda };
+    Plan { run: RunPlan { engine, ..plan.run.clone() }, ..plan.clone() }
 }
 
 /// The engine of a plan, holding `state`.
@@ -73,30 +75,37 @@ fn on_processor(
 /// The systems of a plan on some ranks, holding their states.
 ///
 /// # Errors
-/// As [`create_on`]; and several systems are not shared by ranks.
+/// As [`create_on`]; and if there are fewer systems than ranks.
 pub fn create_ensemble_on(
     ranks: &domain::Ranks,
     plan: &Plan,
-    mut states: Vec<ExactState>,
+    states: Vec<ExactState>,
 ) -> Result<Box<dyn Ensemble>, EngineError> {
     assert_eq!(states.len(), plan.systems(), "a state for each system");
     if let [state] = &states[..] {
         return Ok(Box::new(Engines::alone(create_on(ranks, &plan.of_system(0), state)?)));
     }
     if ranks.count() > 1 {
-        let (ranks, systems) = (ranks.count(), states.len());
-        return Err(EngineError::EnsembleOnRanks { ranks, systems });
+        return Ok(Box::new(SharedSystems::new(&as_found_here(plan), states, ranks)?));
     }
-    if !is_on_cpu(plan.run.engine) {
-        if plan.has_piston() {
-            return Err(EngineError::PistonElsewhere);
-        }
-        return cuda::create_many(plan, &states);
-    }
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = Workers::new(plan.run.threads.unwrap_or_else(cores).min(states.len()))?;
+    create_systems(plan, 0, states, Machine::of_process(plan)?)
+}
+
+/// Systems of a plan from the number `first` on, holding these states. Outside they count from 0.
+pub(super) fn create_systems(
+    plan: &Plan,
+    first: usize,
+    mut states: Vec<ExactState>,
+    machine: Machine,
+) -> Result<Box<dyn Ensemble>, EngineError> {
+    let threads = match machine {
+        Machine::Gpus(_) if plan.has_piston() => return Err(EngineError::PistonElsewhere),
+        Machine::Gpus(gpus) => return cuda::create_many(plan, first, &states, gpus),
+        Machine::Threads(threads) => threads,
+    };
+    let workers = Workers::new(threads.min(states.len()))?;
     let create = |system: usize, state: &mut ExactState| {
-        on_processor(Processor::of_caller(), &plan.of_system(system), state)
+        on_processor(Processor::of_caller(), &plan.of_system(first + system), state)
             .map_err(|error| error.of_system(system))
     };
     let engines = workers.share(&mut states, create).into_iter().collect::<Result<_, _>>()?;

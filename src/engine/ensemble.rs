@@ -1,4 +1,5 @@
 //! Many systems that take the same steps: the interface of a run, and systems with an engine each.
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -190,6 +191,12 @@ impl Ensemble for Engines {
     }
 }
 
+/// Equal parts of a number of items, none of them empty, for this many owners at most.
+pub(super) fn parts(items: usize, owners: usize) -> Vec<Range<usize>> {
+    let count = owners.min(items);
+    (0..count).map(|part| part * items / count..(part + 1) * items / count).collect()
+}
+
 /// Threads that share systems: each worker takes the next one that nobody has, so that systems that take longer keep nobody
 /// waiting. The loops of a system stay on the threads of the worker that has it. A parallel loop over systems in the pool of these
 /// loops would not do: a thread that waits for one takes up another system meanwhile, on top of the first, and so on until
@@ -287,6 +294,18 @@ mod tests {
             });
             assert_eq!(items, (1..21).collect::<Vec<_>>());
             assert_eq!(answers, (0..20).map(|index| 10 * index).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn every_system_is_in_one_part() {
+        for (systems, owners) in [(1, 1), (7, 2), (3, 8), (1000, 8), (8, 8)] {
+            let parts = parts(systems, owners);
+            assert_eq!(parts.len(), owners.min(systems));
+            assert_eq!((parts[0].start, parts[parts.len() - 1].end), (0, systems));
+            assert!(parts.windows(2).all(|two| two[0].end == two[1].start));
+            let sizes: Vec<usize> = parts.iter().map(Range::len).collect();
+            assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1, "{sizes:?}");
         }
     }
 }

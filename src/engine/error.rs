@@ -161,11 +161,13 @@ pub enum EngineError {
     #[diagnostic(help("use precision = \"fixed-point\", or one rank"))]
     RecheckOnRanks { ranks: usize, precision: &'static str },
 
-    #[error("{systems} systems ([ensemble]) are not shared by {ranks} ranks")]
+    #[error(
+        "{ranks} ranks for the {systems} systems of [ensemble]: each rank has whole systems, and some would have none"
+    )]
     #[diagnostic(help(
-        "run it without mpirun: the threads of one process share the systems; or start several runs with seeds of their own"
+        "start {systems} ranks or fewer; a rank shares its systems among its threads, or its GPUs"
     ))]
-    EnsembleOnRanks { ranks: usize, systems: usize },
+    MoreRanksThanSystems { ranks: usize, systems: usize },
 
     #[error("system {system}: {error}")]
     #[diagnostic(help("{help}"))]

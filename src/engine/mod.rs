@@ -24,6 +24,7 @@ pub mod precision;
 mod replicas;
 pub mod report;
 mod residue;
+mod shares;
 pub mod skin;
 mod stage;
 mod state;

@@ -232,15 +232,13 @@ impl RunError {
     /// An engine's error in a stage that has begun: of a state that no sound run comes to, with the stage and the file that
     /// shows how it came there.
     pub(super) fn in_stage(error: EngineError, stage: &str, directory: &Path) -> Self {
-        let of_one = match &error {
-            EngineError::OfSystem { error, .. } => error,
-            error => error,
-        };
+        // What is of one system is one of these.
         let broken = matches!(
-            of_one,
+            error,
             EngineError::TooClose { .. }
                 | EngineError::Runaway { .. }
                 | EngineError::OutOfRange { .. }
+                | EngineError::OfSystem { .. }
         );
         if !broken {
             return error.into();

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use supercool::output::{latest_valid, state_from_checkpoint};
 
-use crate::common::contents::{assert_same_numbers, numbers};
+use crate::common::contents::{Numbers, assert_same_numbers, numbers};
 use crate::common::job::{Ended, Job, kob_andersen, signal};
 use crate::common::python::check_with_python;
 
@@ -381,4 +381,79 @@ fn data_sets_hold_the_positions_of_all_runs() {
     job.succeeds(&["run", "job.toml", "--system", "6"]);
     let alone = supercool_analysis::open(job.path("whole-system-6/first.h5md")).unwrap();
     assert_eq!(alone.steps(), [0, 10, 20, 50, 100, 150]);
+}
+
+/// The stage of a run that looks at F_s only; `times` as a configuration has them.
+fn with_decay(times: &str, directory: &str) -> String {
+    let stage = format!(
+        r#"
+[[stage]]
+name = "first"
+steps = 150
+[stage.propensity]
+times = {times}
+observables = ["self-intermediate-scattering-function"]
+wavenumber = 7.25
+"#
+    );
+    ensemble("\"eq/*.h5md\"", &stage).replace("\"out\"", &format!("{directory:?}"))
+}
+
+#[test]
+fn a_second_run_has_frames_where_the_first_one_has_decayed() {
+    let job = two_configurations();
+    let close = "{ from = 0.004, to = 0.6, points_per_decade = 30 }";
+    job.write("job.toml", &with_decay(close, "out"));
+    job.succeeds(&["run", "job.toml"]);
+    let decayed = "{ scattering = [0.9, 0.7], first_run = \"out/first.h5\" }";
+    let text = with_decay(decayed, "second");
+    // Other frames and a shorter stage do not change the steps.
+    let second = text
+        .replace("wavenumber = 7.25", "wavenumber = 7.25\ntrajectory = true")
+        .replace("steps = 150", "steps = 140\nobserve = { thermodynamics = 7 }");
+    job.write("job.toml", &second);
+    job.succeeds(&["run", "job.toml"]);
+
+    let [first, second] = ["out", "second"].map(|of| numbers(&job.path(&format!("{of}/first.h5"))));
+    let steps = |of: &Numbers| of["/propensity/step"].1.clone();
+    let (close, chosen) = (steps(&first), steps(&second));
+    let name = "/propensity/self_intermediate_scattering_function/value";
+    let rows = |of: &Numbers, configuration: usize| -> Vec<Vec<u64>> {
+        let (shape, bits) = &of[name];
+        let each = shape[1] * shape[2];
+        let of_configuration = &bits[configuration * each..(configuration + 1) * each];
+        of_configuration.chunks(shape[2]).map(<[u64]>::to_vec).collect()
+    };
+    let mut expected = Vec::new();
+    for configuration in 0..2 {
+        let all = rows(&first, configuration);
+        // Of the first species.
+        let count = PARTICLES * 4 / 5;
+        let mean = |row: &Vec<u64>| {
+            row[..count].iter().map(|&bits| f64::from_bits(bits)).sum::<f64>() / count as f64
+        };
+        for value in [0.9, 0.7] {
+            expected.push(close[all.iter().position(|row| mean(row) <= value).unwrap()]);
+        }
+        let at_chosen = chosen.iter().map(|step| all[close.binary_search(step).unwrap()].clone());
+        assert!(at_chosen.eq(rows(&second, configuration)), "configuration {configuration}");
+    }
+    expected.sort_unstable();
+    expected.dedup();
+    assert!(chosen == expected && expected.len() >= 2, "{chosen:?}, not {expected:?}");
+    let trajectory = supercool_analysis::open(job.path("second/first.h5md")).unwrap();
+    assert_eq!(trajectory.steps(), [&[0], &chosen[..]].concat());
+
+    let refused = |text: String, part: &str| {
+        job.write("other.toml", &text);
+        job.fails(&["check", "other.toml"], &["first_run", part]);
+    };
+    refused(text.replace("seed = 11", "seed = 12"), "[system] differs");
+    refused(text.replace("0.004", "0.005"), "run.timestep differs");
+    refused(text.replace("runs = 4", "runs = 3"), "[ensemble] differs");
+    refused(text.replace("[0.9, 0.7]", "[0.9, 0.001]"), "and not 0.001");
+    let cooled = "steps = 150\nthermostat = { kind = \"bussi\", temperature = 1.0, time = 0.1 }";
+    refused(text.replace("steps = 150", cooled), "the first stage differs");
+    job.write("other.toml", &text.replace("steps = 150", "steps = 2"));
+    job.fails(&["check", "other.toml"], &["scattering", "longer than the stage"]);
 }

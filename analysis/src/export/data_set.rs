@@ -80,6 +80,19 @@ pub fn export_data_set(path: &Path, chosen: &Chosen, folder: &Path) -> Result<Da
     written
 }
 
+/// Steps at which F_s has decayed to values in a configuration, as of [`Chosen::Scattering`]: those of all configurations, ascending, each once.
+///
+/// # Errors
+/// If the file has no such propensities, or a configuration does not reach a value.
+pub fn steps_of_decay(path: &Path, values: &[f64]) -> Result<Vec<u64>> {
+    let exported = Exported::open(path)?;
+    let entries = entries(&exported, &Chosen::Scattering(values.to_vec()))?;
+    let mut steps: Vec<u64> = entries.iter().flatten().map(|of| exported.steps[of.time]).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    Ok(steps)
+}
+
 /// By configuration.
 fn entries(exported: &Exported, chosen: &Chosen) -> Result<Vec<Vec<Entry>>> {
     let all = |times: &[usize]| {

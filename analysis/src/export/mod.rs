@@ -7,7 +7,7 @@ use std::path::Path;
 
 use hdf5::Dataset;
 
-pub use self::data_set::{Chosen, DataSet, export_data_set};
+pub use self::data_set::{Chosen, DataSet, export_data_set, steps_of_decay};
 pub use self::xyz::export_propensities;
 use crate::hdf5_file::{Hdf5File, dataset, group, members};
 use crate::numbers::short;

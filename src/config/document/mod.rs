@@ -20,7 +20,7 @@ use serde::Deserialize;
 pub use barostat::{Barostat, PressureRamp};
 pub use ensemble::Ensemble;
 pub use potential::{Pair, Potential, PotentialKind, Truncation, TruncationKind};
-pub use propensity::{Propensity, Times};
+pub use propensity::{Propensity, PropensityTimes, Times};
 pub use run::{Checkpoint, Integrity, Limits, Output, Run};
 pub use stage::{
     BondOrder, BoxChange, Correlation, DensityChange, Frames, InherentStructures, LocalOrder,

@@ -11,8 +11,9 @@ use crate::plan::PropensityObservable;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Propensity {
-    /// Times since the start of the stage, rounded to steps: a list, or a table with `from`, `to` and `points_per_decade`.
-    pub times: Written<ListOr<Times>>,
+    /// Times since the start of the stage, rounded to steps: a list, or a table with `from`, `to` and `points_per_decade`, or with
+    /// `scattering` and `first_run`.
+    pub times: Written<ListOr<PropensityTimes>>,
     /// What particles are looked at for; `displacement` if not given.
     pub observables: Option<Written<Vec<Written<PropensityObservable>>>>,
     /// Wave number q of the self-intermediate scattering function. Must be given if that is among the observables.
@@ -45,6 +46,31 @@ impl Propensity {
     pub fn writes_trajectory(&self) -> bool {
         self.trajectory.as_ref().is_some_and(|typed| typed.value)
     }
+}
+
+/// Times at equal ratios, or those at which the structure has decayed in a first run.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{ "required": ["from", "to"] }, { "required": ["scattering", "first_run"] }]))]
+pub struct PropensityTimes {
+    /// The first.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub from: Option<Written<Number>>,
+    /// The last is not beyond this.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub to: Option<Written<Number>>,
+    /// How many there are in a factor of ten. Those that are the same step count once.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "default" = defaults::POINTS_PER_DECADE))]
+    pub points_per_decade: Option<Written<Number>>,
+    /// Values of the self-intermediate scattering function F_s of the first species. Of each configuration the first times of
+    /// `first_run` at which its F_s, mean over the runs, is no more than these; the times of all configurations are those of all.
+    pub scattering: Option<Written<Vec<Written<Number>>>>,
+    /// Results file (`.h5`) of a run of the same steps that had propensities of F_s at close times. `fixed-point` repeats its bits.
+    pub first_run: Option<Written<String>>,
+}
+
+impl OrPlain for PropensityTimes {
+    const EXPECTED: &'static str = "a list of numbers or a table with from, to and points_per_decade or scattering and first_run";
 }
 
 /// Times at equal ratios.

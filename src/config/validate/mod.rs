@@ -8,6 +8,7 @@ mod checker;
 mod conditions;
 mod consistency;
 mod correlation;
+mod decays;
 mod diameter_classes;
 mod diameters;
 mod ensemble;

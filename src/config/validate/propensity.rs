@@ -1,7 +1,7 @@
 //! `[stage.propensity]`.
 use super::checker::Checker;
 use super::stage_checks::StageChecks;
-use super::{inherent, neighbors, times};
+use super::{decays, inherent, neighbors};
 use crate::config::defaults;
 use crate::config::document::{Document, Number, Propensity, Table, Written};
 use crate::plan::{EnsembleKind, Plan, PropensityObservable, PropensityPlan};
@@ -11,7 +11,7 @@ pub fn check(
     stage_checks: &StageChecks<'_>,
     checker: &mut Checker<'_>,
 ) -> Option<PropensityPlan> {
-    let steps = times::rounded_to_steps(&document.times, stage_checks, checker);
+    let steps = decays::steps_of_times(&document.times, stage_checks, checker);
     let observables = observables(document, checker)?;
     let has = |observable| observables.contains(&observable);
     let scattering = has(PropensityObservable::SelfIntermediateScatteringFunction);
@@ -112,6 +112,8 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
             let first = &plan.stages[0].name;
             let message = "runs have the same positions only at the start of the first stage";
             checker.reject(&typed.span, message, format!("move it to the stage {first:?}"));
+        } else {
+            decays::check_plan(plan, typed, checker);
         }
     }
 }

@@ -38,5 +38,5 @@ mod volumes;
 pub use self::engine::CpuEngine;
 pub use self::minimize::CpuMinimizer;
 pub use self::processor::{Processor, instruction_set, processor};
-pub use self::rank::create_on_rank;
+pub use self::rank::{create_on_rank, threads_of_rank};
 pub use self::swaps::take_trials;

@@ -54,7 +54,7 @@ struct Moving<P: Policy> {
 }
 
 /// Threads of a rank: its share of the cores that it and others of its host are bound to. Collective.
-fn threads_of_rank(communicator: &dyn Communicator) -> usize {
+pub fn threads_of_rank(communicator: &dyn Communicator) -> usize {
     let read = |file| std::fs::read_to_string(file).unwrap_or_default();
     let status = read("/proc/self/status");
     let bound_to = status.lines().find(|line| line.starts_with("Cpus_allowed_list"));

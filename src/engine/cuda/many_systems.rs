@@ -16,7 +16,7 @@ use super::run_device::Place;
 use super::single_rank::{LONGEST_LAUNCH, SingleRank};
 use super::thermostat::Kind;
 use super::tuning;
-use crate::engine::ensemble::Ensemble;
+use crate::engine::ensemble::{Ensemble, parts};
 use crate::engine::precision::ExactSum;
 use crate::engine::report::EngineReport;
 use crate::engine::{
@@ -25,7 +25,7 @@ use crate::engine::{
 };
 use crate::plan::Plan;
 
-/// The systems of a plan, in equal parts on the GPUs.
+/// Systems of a plan, in equal parts on the GPUs; they count from 0.
 pub struct ManySystems<P: DevicePolicy> {
     pub(super) groups: Vec<Group<P>>,
 }
@@ -43,10 +43,16 @@ pub(super) struct Group<P: DevicePolicy> {
 impl<P: DevicePolicy> ManySystems<P> {
     /// # Errors
     /// If the states do not fit the plan or the GPUs, or the kernels cannot be compiled.
-    pub fn new(plan: &Plan, states: &[ExactState], gpus: Vec<Gpu>) -> Result<Self, EngineError> {
+    pub fn new(
+        plan: &Plan,
+        first: usize,
+        states: &[ExactState],
+        gpus: Vec<Gpu>,
+    ) -> Result<Self, EngineError> {
         let parts = parts(states.len(), gpus.len());
+        let plan_of = |system: usize| plan.of_system(first + system);
         let create = |(gpu, part): (Gpu, &Range<usize>)| {
-            Group::new(plan, part.start, &states[part.clone()], gpu)
+            Group::new(plan, plan_of, part.start, &states[part.clone()], gpu)
         };
         let groups = thread::scope(|scope| {
             let groups = gpus.into_iter().zip(&parts);
@@ -79,29 +85,28 @@ impl<P: DevicePolicy> ManySystems<P> {
     }
 }
 
-/// Equal parts of a number of systems, none of them empty, for this many GPUs at most.
-fn parts(systems: usize, gpus: usize) -> Vec<Range<usize>> {
-    let count = gpus.min(systems);
-    (0..count).map(|part| part * systems / count..(part + 1) * systems / count).collect()
-}
-
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 impl<P: DevicePolicy> Group<P> {
+    /// `plan_of`: of each system, which count as `first` does.
     fn new(
         plan: &Plan,
+        plan_of: impl Fn(usize) -> Plan,
         first: usize,
         states: &[ExactState],
         gpu: Gpu,
     ) -> Result<Self, EngineError> {
         let session = Session::open(gpu)?;
         let simulation_box = &states[0].simulation_box;
-        let mut plan = plan.clone();
-        plan.system.simulation_box = plan.system.simulation_box.with_tilt(simulation_box.tilt());
-        let plan = &plan;
-        let (count, plan_of_first) = (states.len(), plan.of_system(first));
+        let with_tilt = |mut plan: Plan| {
+            let in_plan = plan.system.simulation_box;
+            plan.system.simulation_box = in_plan.with_tilt(simulation_box.tilt());
+            plan
+        };
+        let plan = &with_tilt(plan.clone());
+        let (count, plan_of_first) = (states.len(), with_tilt(plan_of(first)));
         let system = &plan_of_first.system;
         let element_sizes = ElementSizes::of::<P>(plan);
         let (particles, species) = (system.particle_count(), system.species.len());
@@ -119,7 +124,7 @@ impl<P: DevicePolicy> Group<P> {
         let members = Members::new(&session, &plan_of_first, &policy, count, sharing)?;
         let system = |(system, state): (usize, &ExactState)| {
             let place = Place { members: members.clone(), system };
-            let plan = plan.of_system(first + system);
+            let plan = with_tilt(plan_of(first + system));
             CudaEngine::of_many(&plan, state, session.clone(), place)
                 .map_err(|error| error.of_system(first + system))
         };
@@ -312,22 +317,5 @@ impl<P: DevicePolicy> Ensemble for ManySystems<P> {
         }
         report.hardware.set_gpus(self.groups.len());
         report
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_system_has_one_place() {
-        for (systems, gpus) in [(1, 1), (7, 2), (3, 8), (1000, 8), (8, 8)] {
-            let parts = parts(systems, gpus);
-            assert_eq!(parts.len(), gpus.min(systems));
-            assert_eq!((parts[0].start, parts[parts.len() - 1].end), (0, systems));
-            assert!(parts.windows(2).all(|two| two[0].end == two[1].start));
-            let sizes: Vec<usize> = parts.iter().map(Range::len).collect();
-            assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1, "{sizes:?}");
-        }
     }
 }

@@ -69,13 +69,19 @@ pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, Engine
     )?)))
 }
 
-/// Many systems of a plan on all GPUs, holding their states.
+/// Systems of a plan from the number `first` on, on some GPUs, holding their states.
 ///
 /// # Errors
 /// As [`create`].
-pub fn create_many(plan: &Plan, states: &[ExactState]) -> Result<Box<dyn Ensemble>, EngineError> {
-    let gpus = device::gpus()?;
-    Ok(in_precision!(plan.run.precision, |P| Box::new(ManySystems::<P>::new(plan, states, gpus)?)))
+pub fn create_many(
+    plan: &Plan,
+    first: usize,
+    states: &[ExactState],
+    gpus: Vec<device::Gpu>,
+) -> Result<Box<dyn Ensemble>, EngineError> {
+    Ok(in_precision!(plan.run.precision, |P| Box::new(ManySystems::<P>::new(
+        plan, first, states, gpus
+    )?)))
 }
 
 /// The engine of a rank of a plan on a GPU, holding some of the particles of a state. Collective.

@@ -42,5 +42,6 @@ pub use self::grid::DomainGrid;
 pub use self::mpi::{Mpi, library as mpi_library};
 pub use self::part::Part;
 pub use self::rank_engine::{RankEngine, Start};
+pub(super) use self::ranks::Order;
 pub use self::ranks::{Ranks, on_threads, serve};
 pub(super) use self::schedule::LONGEST;

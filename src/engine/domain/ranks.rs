@@ -7,14 +7,19 @@ use serde::{Deserialize, Serialize};
 use super::create::rank_engine;
 use super::{Communicator, Part, RankEngine, Start, Threads};
 use crate::engine::StageContext;
+use crate::engine::ensemble::Ensemble;
+use crate::engine::shares::{self, ShareOrder};
 use crate::engine::swaps::SwapRound;
 use crate::plan::Plan;
 
 /// What all ranks are to do.
 #[derive(Serialize, Deserialize)]
-pub(super) enum Order {
+pub(in crate::engine) enum Order {
     /// Make an engine of this plan; particles follow.
     Create(Box<Plan>, Start),
+    /// Make the engines of a share of the systems of this plan; their states follow.
+    CreateShare(Box<Plan>),
+    OfShare(ShareOrder),
     BeginStage(StageContext),
     Advance(u64),
     /// Take over what a round of trials has done.
@@ -52,12 +57,12 @@ impl Ranks {
     }
 
     /// `None`: rank 0 is alone.
-    pub(super) fn communicator(&self) -> Option<&Arc<dyn Communicator>> {
+    pub(in crate::engine) fn communicator(&self) -> Option<&Arc<dyn Communicator>> {
         self.0.as_ref().map(|leader| &leader.0)
     }
 
     /// Gives all ranks an order.
-    pub(super) fn order(&self, order: &Order) {
+    pub(in crate::engine) fn order(&self, order: &Order) {
         if let Some(leader) = &self.0 {
             leader.order(order);
         }
@@ -88,31 +93,51 @@ impl Drop for Leader {
     }
 }
 
+/// What a rank but the first has.
+enum Held {
+    Nothing,
+    /// A domain of one system.
+    Domain(Box<dyn RankEngine>),
+    /// Whole systems.
+    Systems(Box<dyn Ensemble>),
+}
+
 /// What a rank but the first does: it carries out orders until it is dismissed. What fails is rank 0's to report: all
 /// ranks agree on errors.
 pub fn serve(communicator: &Arc<dyn Communicator>) {
-    let mut engine: Option<Box<dyn RankEngine>> = None;
+    let mut held = Held::Nothing;
     loop {
         let mut bytes = Vec::new();
         communicator.broadcast(0, &mut bytes);
         let order: Order = serde_json::from_slice(&bytes).expect("an order of rank 0");
-        match (order, &mut engine) {
+        match (order, &mut held) {
             (Order::Quit, _) => return,
-            (Order::Create(plan, start), engine) => {
+            (Order::Create(plan, start), held) => {
                 // What it held goes first.
-                *engine = None;
+                *held = Held::Nothing;
                 let part = Part::from_bytes(&communicator.receive(0));
-                *engine = rank_engine(&plan, &start, &part, Arc::clone(communicator)).ok();
+                let made = rank_engine(&plan, &start, &part, Arc::clone(communicator));
+                *held = made.map_or(Held::Nothing, Held::Domain);
             }
-            (order, Some(engine)) => obey(&order, engine.as_mut(), communicator.as_ref()),
-            (_, None) => unreachable!("orders for an engine that could not be made"),
+            (Order::CreateShare(plan), held) => {
+                *held = Held::Nothing;
+                let made = shares::create(&plan, communicator.as_ref());
+                *held = made.map_or(Held::Nothing, Held::Systems);
+            }
+            (Order::OfShare(order), Held::Systems(systems)) => {
+                shares::obey(order, systems.as_mut(), communicator.as_ref());
+            }
+            (order, Held::Domain(engine)) => obey(&order, engine.as_mut(), communicator.as_ref()),
+            _ => unreachable!("orders for an engine that could not be made"),
         }
     }
 }
 
 fn obey(order: &Order, engine: &mut dyn RankEngine, communicator: &dyn Communicator) {
     match order {
-        Order::Create(..) | Order::Quit => unreachable!("not for an engine"),
+        Order::Create(..) | Order::CreateShare(_) | Order::OfShare(_) | Order::Quit => {
+            unreachable!("not for an engine")
+        }
         Order::BeginStage(stage) => drop(engine.begin_stage(stage)),
         Order::Advance(steps) => drop(engine.advance(*steps)),
         Order::TakeSwaps(round) => drop(engine.take_swaps(round)),
