@@ -17,6 +17,8 @@ pub struct PageLocked {
 // SAFETY: the memory belongs to this alone; the driver's calls may come from any thread that has entered
 // the context, and every use enters it.
 unsafe impl Send for PageLocked {}
+// SAFETY: this only says where the memory lies; who writes there sees to it that nobody else does.
+unsafe impl Sync for PageLocked {}
 
 impl PageLocked {
     /// # Errors

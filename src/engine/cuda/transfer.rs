@@ -4,7 +4,7 @@
 //! second stream, which does not wait for the first one's kernels, takes them on to page-locked memory
 //! of the host. The next gathering waits, on the GPU, until the staging buffer has been read. Takes one
 //! staging buffer, and page-locked memory for as many copies as are under way.
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::result::{self, DriverError, event, stream};
 use cudarc::driver::sys::{self, CUdeviceptr};
@@ -25,6 +25,9 @@ pub struct Piece<'a> {
 /// In a copy pieces follow each other, each at a multiple of this.
 const ALIGNMENT: usize = 16;
 
+/// Places of copies in page-locked memory begin at multiples of this.
+const ALIGNMENT_ON_HOST: usize = 256;
+
 /// Bytes that a piece takes in a copy.
 pub fn aligned_size(bytes: usize) -> usize {
     bytes.next_multiple_of(ALIGNMENT)
@@ -44,8 +47,21 @@ pub struct Transfer {
     free: Free,
 }
 
-/// Page-locked memory that no copy uses.
-type Free = Arc<Mutex<Vec<Arrival>>>;
+/// Places for copies: those that no copy uses, and how many there are in all.
+#[derive(Default)]
+struct Places {
+    free: Vec<Arrival>,
+    count: usize,
+}
+
+type Free = Arc<Mutex<Places>>;
+
+fn lock(places: &Free) -> MutexGuard<'_, Places> {
+    places.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Page-locked memory that is taken at once for several copies: to take it stops the GPU.
+const MOST_BYTES_AT_ONCE: usize = 16 << 20;
 
 /// A copy on its way.
 pub struct Arriving {
@@ -78,10 +94,24 @@ impl Transfer {
     /// # Errors
     /// If there is no page-locked memory.
     pub fn reserve(&self, copies: usize) -> Result<(), EngineError> {
-        let memory: Result<Vec<Arrival>, EngineError> =
-            (0..copies).map(|_| Arrival::new(&self.session, self.bytes)).collect();
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).extend(memory?);
+        let places = Arrival::several(&self.session, self.bytes, copies)?;
+        let mut of = lock(&self.free);
+        of.count += places.len();
+        of.free.extend(places);
         Ok(())
+    }
+
+    /// A place that no copy uses. Where there is none, their number is doubled, as far as they are small.
+    fn free_place(&self) -> Result<Arrival, EngineError> {
+        let mut places = lock(&self.free);
+        if let Some(place) = places.free.pop() {
+            return Ok(place);
+        }
+        let fitting = (MOST_BYTES_AT_ONCE / self.bytes.max(1)).max(1);
+        let new = Arrival::several(&self.session, self.bytes, places.count.clamp(1, fitting))?;
+        places.count += new.len();
+        places.free.extend(new);
+        Ok(places.free.pop().expect("there is one at least"))
     }
 
     /// Has the pieces copied as they are after all that was launched before. Does not wait.
@@ -92,11 +122,7 @@ impl Transfer {
         let bytes = pieces.iter().map(|piece| aligned_size(piece.bytes)).sum();
         assert!(bytes <= self.bytes, "the staging buffer is long enough");
         self.session.enter()?;
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let memory = match free {
-            Some(memory) => memory,
-            None => Arrival::new(&self.session, self.bytes)?,
-        };
+        let memory = self.free_place()?;
         // From here on the copy owns the memory: it is not given back before the driver is done with it.
         let arriving = Arriving { memory: Some(memory), bytes, free: self.free.clone() };
         self.enqueue(pieces, &arriving).map_err(|error| failed("copy from the GPU", error))?;
@@ -119,7 +145,7 @@ impl Transfer {
             }
             event::record(self.gathered.event, engine)?;
             stream::wait_event(beside, self.gathered.event, flags)?;
-            let target = std::slice::from_raw_parts_mut(memory.memory.pointer(), to.bytes);
+            let target = std::slice::from_raw_parts_mut(memory.pointer(), to.bytes);
             result::memcpy_dtoh_async(target, self.staging.address(), beside)?;
             event::record(self.taken.event, beside)?;
             event::record(memory.arrived.event, beside)
@@ -146,7 +172,7 @@ impl Arriving {
         memory.wait()?;
         // SAFETY: the memory is at least as long, was cleared when it was made, and the copy, which alone
         // writes there, is done.
-        Ok(unsafe { std::slice::from_raw_parts(memory.memory.pointer(), self.bytes) })
+        Ok(unsafe { std::slice::from_raw_parts(memory.pointer(), self.bytes) })
     }
 }
 
@@ -155,7 +181,7 @@ impl Drop for Arriving {
         if let Some(memory) = self.memory.take()
             && memory.wait().is_ok()
         {
-            self.free.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
+            lock(&self.free).free.push(memory);
         }
     }
 }
@@ -208,16 +234,32 @@ impl Copied {
     }
 }
 
-/// Where a copy arrives.
+/// Where a copy arrives: a part of page-locked memory that it has for itself.
 struct Arrival {
-    memory: PageLocked,
+    memory: Arc<PageLocked>,
+    start: usize,
     arrived: Event,
 }
 
 impl Arrival {
-    fn new(session: &Arc<Session>, bytes: usize) -> Result<Self, EngineError> {
-        let arrived = Event::new(session)?;
-        Ok(Arrival { memory: PageLocked::new(session, bytes)?, arrived })
+    /// A number of them, of as many bytes each.
+    fn several(
+        session: &Arc<Session>,
+        bytes: usize,
+        count: usize,
+    ) -> Result<Vec<Self>, EngineError> {
+        let size = bytes.next_multiple_of(ALIGNMENT_ON_HOST);
+        let memory = Arc::new(PageLocked::new(session, (size * count).max(1))?);
+        let place = |at| {
+            let (memory, arrived) = (memory.clone(), Event::new(session)?);
+            Ok(Arrival { memory, start: at * size, arrived })
+        };
+        (0..count).map(place).collect()
+    }
+
+    fn pointer(&self) -> *mut u8 {
+        // SAFETY: it starts within the memory.
+        unsafe { self.memory.pointer().add(self.start) }
     }
 
     /// Waits for the copy into it, if there is one.

@@ -17,6 +17,7 @@ mod origins;
 mod pairs;
 mod particles;
 mod program;
+mod rounds;
 mod sampling;
 mod slots;
 mod stress;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::origins::{Cells, Point, Search, SortedOrigins, over_particles, program_over_sorted};
 use super::pairs::{self, AtOnce, COPIES, PairEvaluator};
 use super::particles::SampledRecords;
-use super::slots::{Numbering, Slot};
+use super::rounds::{Round, groups_of, rounds};
+use super::slots::Slot;
 use crate::engine::cuda::declare::{Const, Named, Pointer, device_struct, shared_header};
 use crate::engine::cuda::launch::kernels;
 use crate::engine::cuda::memory::{Buffer, Session};
@@ -19,9 +20,7 @@ use crate::engine::cuda::transfer::{Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, OfSystems, Pending};
 use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::bond_breaking::sum_of_shares;
-use crate::observable::dynamics::evaluation::{
-    EvaluatedPairs, Evaluation, ParticleSum, SampleGroup, SamplePair,
-};
+use crate::observable::dynamics::evaluation::{EvaluatedPairs, Evaluation, ParticleSum};
 use crate::system::SimulationBox;
 
 /// Bytes that may be taken by what is written for pairs (displacements and samples in the frame of the cages, or later places), and by the
@@ -54,14 +53,6 @@ struct Shape {
     neighbors: usize,
     /// What is written for a particle of a pair beside samples.
     bytes_of_particle: usize,
-}
-
-/// Samples of a round, by their numbers: the origins; of each pair the place of its origin among them, both samples, and the index
-/// of the lag.
-#[derive(Debug, Default, PartialEq)]
-struct Round {
-    origins: Vec<u32>,
-    pairs: Vec<(u32, [u32; 2], u32)>,
 }
 
 device_struct! {
@@ -297,41 +288,6 @@ pub fn needs(evaluation: &Evaluation, systems: usize, sample_bytes: usize) -> Op
     Some((shape.targets(), shape.cells.device_bytes() + bytes + correlated))
 }
 
-/// What is due, of one system after the other, in rounds of as many origins and pairs at most. `slot`: that of a sample;
-/// `lag_index` as of a blocking scheme, `None` for what is not wanted.
-fn rounds<S>(
-    due: &[Due<S>],
-    numbering: Numbering,
-    slot: impl Fn(&S) -> u32,
-    lag_index: impl Fn(usize, usize) -> Option<usize>,
-    [most_origins, most_pairs]: [usize; 2],
-) -> Vec<Round> {
-    let mut rounds: Vec<Round> = Vec::new();
-    let of_systems = (0..numbering.systems).flat_map(|of| due.iter().map(move |due| (of, due)));
-    for (system, Due { level, entries }) in of_systems {
-        let number = |sample: &S| numbering.number(slot(sample), system);
-        let origin = number(&entries[0]);
-        let wanted: Vec<(u32, u32)> = entries
-            .iter()
-            .enumerate()
-            .filter_map(|(entry, later)| Some((number(later), lag_index(*level, entry)? as u32)))
-            .collect();
-        for part in wanted.chunks(most_pairs) {
-            let fits = rounds.last().is_some_and(|round| {
-                round.origins.len() < most_origins && round.pairs.len() + part.len() <= most_pairs
-            });
-            if !fits {
-                rounds.push(Round::default());
-            }
-            let round = rounds.last_mut().expect("there is one");
-            let place = round.origins.len() as u32;
-            round.origins.push(origin);
-            round.pairs.extend(part.iter().map(|&(later, lag)| (place, [origin, later], lag)));
-        }
-    }
-    rounds
-}
-
 impl NeighborhoodEvaluator {
     /// `first_target`: number of the first of the samples that [`needs`] asks for.
     ///
@@ -453,9 +409,7 @@ impl NeighborhoodEvaluator {
             }
         }
     }
-}
 
-impl NeighborhoodEvaluator {
     /// Has those of a number of sorted origins found, if there is room for them.
     fn find_neighbors(&self, origins: usize) -> Result<Neighbors, EngineError> {
         let counts = self.neighbors.pointer::<u32>();
@@ -477,76 +431,4 @@ impl NeighborhoodEvaluator {
 
 fn array<const SIZE: usize>(bytes: &[u8]) -> [u8; SIZE] {
     bytes.try_into().expect("the bytes of one number")
-}
-
-/// The pairs of a round with later samples from `first_target` on, in groups of at most `most` samples, in their order.
-fn groups_of(round: &Round, first_target: u32, most: usize) -> Vec<SampleGroup> {
-    let mut groups: Vec<(u32, SampleGroup)> = Vec::new();
-    for (&(place, [origin, later], lag), target) in round.pairs.iter().zip(first_target..) {
-        let fits =
-            groups.last().is_some_and(|(of, group)| *of == place && group.samples.len() < most);
-        if !fits {
-            groups.push((place, SampleGroup { samples: vec![origin], pairs: Vec::new() }));
-        }
-        let (_, group) = groups.last_mut().expect("there is one");
-        // A sample with itself is the same in any frame.
-        let at = if origin == later { 0 } else { group.samples.len() as u32 };
-        if at > 0 {
-            group.samples.push(target);
-        }
-        group.pairs.push(SamplePair { origin: 0, later: at, lag });
-    }
-    groups.into_iter().map(|(_, group)| group).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::observable::dynamics::blocking::{BlockingScheme, Blocks};
-
-    #[test]
-    fn rounds_hold_all_pairs_in_their_order_and_no_more_than_fit() {
-        for (block_size, most) in [(10, [64, 64]), (5, [3, 1024]), (12, [64, 7]), (2, [1, 1])] {
-            let mut scheme = BlockingScheme::new(Blocks::new(block_size, 3));
-            let due: Vec<_> = (0..200u32).flat_map(|sample| scheme.push(sample)).collect();
-            let wanted = scheme.lags().len() - 1;
-            let lag_index =
-                |level, entry| scheme.lag_index(level, entry).filter(|&index| index < wanted);
-            let mut expected = Vec::new();
-            for (system, Due { level, entries }) in
-                [0, 1].into_iter().flat_map(|system| due.iter().map(move |due| (system, due)))
-            {
-                for (entry, later) in entries.iter().enumerate() {
-                    if let Some(lag) = lag_index(*level, entry) {
-                        expected
-                            .push(([2 * *entries[0] + system, 2 * **later + system], lag as u32));
-                    }
-                }
-            }
-            let numbering = Numbering { systems: 2 };
-            let rounds = rounds(&due, numbering, |sample| *sample, lag_index, most);
-            let (mut found, mut in_groups) = (Vec::new(), Vec::new());
-            for round in &rounds {
-                assert!(round.origins.len() <= most[0] && round.pairs.len() <= most[1]);
-                for &(place, slots, lag) in &round.pairs {
-                    assert_eq!(round.origins[place as usize], slots[0]);
-                    found.push((slots, lag));
-                }
-                for group in groups_of(round, 1000, 8) {
-                    assert!(group.samples.len() <= 8);
-                    for pair in &group.pairs {
-                        let origin = group.samples[0];
-                        let later = match group.samples[pair.later as usize] {
-                            target if target >= 1000 => round.pairs[target as usize - 1000].1[1],
-                            origin => origin,
-                        };
-                        assert_eq!((pair.origin, pair.later == 0), (0, later == origin));
-                        in_groups.push(([origin, later], pair.lag));
-                    }
-                }
-            }
-            assert!(!found.is_empty());
-            assert!(found == expected && in_groups == expected);
-        }
-    }
 }
