@@ -26,9 +26,11 @@ use crate::system::SimulationBox;
 /// Bytes that may be taken by what is written for pairs (displacements and samples in the frame of the cages, or later places), and by the
 /// neighbors of origins.
 const MOST_BYTES: usize = 256 << 20;
-/// Pairs of a round: of places and bonds, and in the frame of the cages, for each of a number of systems and in all.
+/// Pairs of a round, and those of bonds and cages for each of a number of systems.
 const MOST_PAIRS: usize = 1024;
-const MOST_PAIRS_IN_CAGES: usize = 64;
+const MOST_PAIRS_WITH_NEIGHBORS: usize = 64;
+/// An origin has more pairs in all but the shortest blocks.
+const PAIRS_OF_ORIGIN: usize = 4;
 /// For more neighbors there is no room: they are searched for in each pair.
 const MOST_NEIGHBORS: usize = 96;
 
@@ -204,13 +206,12 @@ impl Shape {
         let (radius, sought) = of_cages.or_else(counted)?;
         let simulation_box = &evaluation.simulation_box;
         let (particles, dimension) = (evaluation.particles(), simulation_box.dimension());
+        let with_neighbors = (systems * MOST_PAIRS_WITH_NEIGHBORS).min(MOST_PAIRS);
         let (bytes_of_particle, most) = match sought {
             Sought::Places => (0, MOST_PAIRS),
-            Sought::Bonds(_) => (16, MOST_PAIRS),
-            Sought::Cages => {
-                let bytes = if dimension == 3 { 32 } else { 16 };
-                (bytes, (systems * MOST_PAIRS_IN_CAGES).min(MOST_PAIRS))
-            }
+            Sought::Bonds(_) => (16, with_neighbors),
+            Sought::Cages if dimension == 3 => (32, with_neighbors),
+            Sought::Cages => (16, with_neighbors),
         };
         let of_samples = if sought == Sought::Cages { sample_bytes } else { 0 };
         let of_pair = particles * bytes_of_particle + of_samples;
@@ -224,7 +225,8 @@ impl Shape {
             _ => room_for_neighbors(simulation_box, particles, radius),
         };
         let of_origin = 4 * particles * (neighbors + 1);
-        let origins = if neighbors > 0 { MOST_BYTES / of_origin } else { usize::MAX };
+        let of_pairs = pairs.div_ceil(PAIRS_OF_ORIGIN);
+        let origins = if neighbors > 0 { of_pairs.min(MOST_BYTES / of_origin) } else { usize::MAX };
         let cells = Cells::new(simulation_box, &evaluation.species);
         Some(Shape {
             particles,
