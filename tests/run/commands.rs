@@ -242,10 +242,10 @@ fn numbers_that_cannot_be_are_refused_before_anything_is_measured() {
 #[test]
 fn domains_are_those_of_the_engine_that_runs() {
     let toml = kob_andersen(3, 1000, "fixed-point", "timestep = 0.004")
-        .replace("density = 1.2", "box = [12.0, 12.02, 12.06]")
+        .replace("density = 1.2", "box = [11.33, 11.35, 11.38]")
         + "[[stage]]\nname = \"melt\"\nsteps = 20\n";
-    let on_cpus = "  on CPUs: 4 domains, 1 x 1 x 4, of 12.000 x 12.020 x 3.015 with a halo of 2.925, 250 particles each";
-    let on_gpus = "  on GPUs: 4 domains, 1 x 2 x 2, of 12.000 x 6.010 x 6.030 with a halo of 3.025, 250 particles each";
+    let on_cpus = "  on CPUs: 4 domains, 1 x 1 x 4, of 11.330 x 11.350 x 2.845 with a halo of 2.825, 250 particles each";
+    let on_gpus = "  on GPUs: 4 domains, 1 x 2 x 2, of 11.330 x 5.675 x 5.690 with a halo of 2.862, 250 particles each";
     for (engine, expected) in
         [("cpu", vec![on_cpus]), ("cuda", vec![on_gpus]), ("auto", vec![on_cpus, on_gpus])]
     {
