@@ -78,7 +78,7 @@ INLINE void take_migrant(const Migrant &migrant, const Particles &particles, Sit
     halo.destination[p] = STAYS;
 }
 
-// Finds where all particles are expected so many steps ahead. The pass before has stored its forces.
+// Finds where all particles are expected after a number of steps. The pass before has stored its forces.
 extern "C" __global__ void __launch_bounds__(256) expect_all(float steps) {
     const Particles &particles = system.particles[system.control->copy];
     const Site *sites = system.sites[system.control->site_copy];

@@ -53,7 +53,7 @@ fn places_bonds_and_cages_on_the_gpu_are_those_of_its_samples() {
             CorrelationPlan { overlap_length: 0.9, ..places(20, 3, 2) },
             // Some have no neighbors.
             drift(CorrelationPlan { cage_radius: Some(0.85), ..cages(20, 3, 2) }),
-            // In three dimensions there is no room for so many.
+            // In three dimensions these are too many to be stored.
             CorrelationPlan { cage_radius: Some(2.8), ..cages(30, 2, 2) },
             correlation(10, 4, 2),
         ];

@@ -51,7 +51,7 @@ impl RebuildSchedule {
         }
     }
 
-    /// Lists were built anew after the drift of a step, around the sites of so many steps `ahead`.
+    /// Lists were built anew after the drift of a step, around the sites expected after `ahead` steps.
     pub fn rebuilt(&mut self, step: u64, ahead: f64) {
         let life = if self.life > 0.0 { self.life } else { (step - self.built) as f64 };
         let first = ((FIRST_SHARE * life) as u64).clamp(FIRST, LONGEST);

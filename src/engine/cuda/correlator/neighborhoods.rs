@@ -252,7 +252,7 @@ impl Shape {
     }
 }
 
-/// Neighbors of a particle of which hardly one has more; zero where they are so many, or the particles, that there is no room.
+/// Room for the neighbors of a particle, which hardly any exceeds; zero where neighbors or particles are too many to be stored.
 fn room_for_neighbors(simulation_box: &SimulationBox, particles: usize, radius: f64) -> usize {
     let ball = match simulation_box.dimension() {
         3 => 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3),

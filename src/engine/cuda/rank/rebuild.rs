@@ -20,7 +20,7 @@ struct Need {
 }
 
 impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
-    /// Finds where particles are expected so many steps `ahead`, hands over those that then are in another domain, and takes those that
+    /// Finds where particles are expected after `ahead` steps, hands over those that then are in another domain, and takes those that
     /// come. The present ghosts are given up.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.note_findings()
     }
 
-    /// Sorts the particles, chooses ghosts, and builds the lists, around sites so many steps `ahead`.
+    /// Sorts the particles, chooses ghosts, and builds the lists, around the sites expected after `ahead` steps.
     ///
     /// # Errors
     /// If the GPU is lost or has no room.
