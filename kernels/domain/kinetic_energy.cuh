@@ -36,6 +36,9 @@ static __device__ __noinline__ double kinetic2_of_ranks(u32 launch, u32 turn) {
 static __device__ __noinline__ void act_after_drift_of_ranks(const Thermostat &thermostat, GlobalThermostat &shared,
                                                              const PeerLaunch &launch, u32 drift, u64 step) {
     if (threadIdx.x < 32) shared.draw_for(thermostat, step);
-    if (threadIdx.x == 0) shared.act(thermostat, kinetic2_of_ranks(launch.number, drift), step);
+    if (threadIdx.x == 0) {
+        shared.find_factor(thermostat, kinetic2_of_ranks(launch.number, drift), step);
+        shared.end_step(thermostat, step);
+    }
     __syncthreads();
 }

@@ -51,15 +51,17 @@ INLINE i64 kinetic_term(Velocity velocity, double mass, int axis, bool &fits) {
     return exact_term(mul(mass, mul(v, v)), fits);
 }
 
-// v *= factor; v += F dt / 2m. Adds the kinetic energy that the factor has brought.
-INLINE Velocity scaled_and_kicked(Velocity velocity, double factor, Policy::Kick kick, int axis, double mass, SplitSum &heat,
-                                  bool &fits) {
-    Velocity without = Policy::kicked(velocity, kick);
-    Velocity with = Policy::kicked(Policy::scale(velocity, factor, fits), kick);
+// v *= factor; v += F dt / 2m. `without`: the velocity that the kick alone would have given.
+INLINE Velocity scaled_and_kicked(Velocity velocity, double factor, Policy::Kick kick, Velocity &without, bool &fits) {
+    without = Policy::kicked(velocity, kick);
+    return Policy::kicked(Policy::scale(velocity, factor, fits), kick);
+}
+
+// Adds the kinetic energy that the factor has brought to `with`.
+INLINE void add_heat(Velocity without, Velocity with, int axis, double mass, SplitSum &heat, bool &fits) {
     double before = Policy::velocity_to_f64(policy, without, axis), after = Policy::velocity_to_f64(policy, with, axis);
     double given = mul(mul(0.5, mass), sub(mul(after, after), mul(before, before)));
     add_term(heat, exact_term(given, fits));
-    return with;
 }
 
 // v -> damping v + noise xi. Adds the energy given.
@@ -201,7 +203,9 @@ struct Body {
         bool fits = true;
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) {
-            velocity[axis] = scaled_and_kicked(velocity[axis], factor, kick.along[axis], axis, mass, heat, fits);
+            Velocity without;
+            velocity[axis] = scaled_and_kicked(velocity[axis], factor, kick.along[axis], without, fits);
+            add_heat(without, velocity[axis], axis, mass, heat, fits);
         }
         if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
     }
@@ -248,9 +252,18 @@ struct AxisBody {
         velocity = Policy::scale(velocity, factor, fits);
         if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
     }
-    INLINE void scale_and_kick(double factor, Policy::Kick kick, u32 species, u32 id, SplitSum &heat, Findings &findings) {
+    // Returns the velocity that the kick alone would have given.
+    INLINE Velocity scale_and_kick(double factor, Policy::Kick kick, u32 id, Findings &findings) {
         bool fits = true;
-        velocity = scaled_and_kicked(velocity, factor, kick, axis, mass_of_species[species], heat, fits);
+        Velocity without;
+        velocity = scaled_and_kicked(velocity, factor, kick, without, fits);
+        if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
+        return without;
+    }
+    // Adds the kinetic energy that the factor has brought to a velocity.
+    INLINE void add_heat_of(Velocity without, Velocity with, u32 species, u32 id, SplitSum &heat, Findings &findings) const {
+        bool fits = true;
+        add_heat(without, with, axis, mass_of_species[species], heat, fits);
         if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
     }
     INLINE void add_kinetic(u32 species, SplitSum &sum, u32 id, Findings &findings) const {

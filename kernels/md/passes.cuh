@@ -125,6 +125,8 @@ struct PassOf {
     bool kick, go_on, store_force;
     // Of the sites of the next step, if they have one.
     u32 next_tag;
+    // Something has gone wrong behind the sites of the pass before, which could not say so.
+    bool failed_before;
 
     // Of the whole system on all velocities, as soon as it is there.
     INLINE double factor() const {
@@ -219,13 +221,14 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
     return findings;
 }
 
-// As `force_pass`, for four or more lanes a particle: each of the first integrates an axis.
+// As `force_pass`, for four or more lanes a particle: each of the first integrates an axis. Sums over velocities come after the sites
+// of the next step, for which other blocks may wait.
 template <Acting ACTING, typename Sums>
 INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &sums) {
     constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
     const PresentSites sites = present_sites_of(system.sites[work.site_copy], work.site_copy);
-    Findings findings = {false, false};
+    Findings findings = {false, pass.failed_before};
     double noise = LANGEVIN ? langevin_noise(pass.thermostat, pass.step + 1) : 0.0;
     Group group = group_of();
     u32 axis = group.member;
@@ -242,30 +245,29 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         Sum sum[DIMENSION];
         bool too_close = sum_forces(group, tile, p, species, sites, sum);
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
-        Force total[DIMENSION];
-        total_of_group(group, sum, total);
-        Force force = total[0];
-#pragma unroll
-        for (int other = 1; other < DIMENSION; ++other) {
-            if (axis == other) force = total[other];
-        }
+        Force force = total_of_axis(group, sum);
+        // Nothing of the sums is left to the time after the factor.
+        if (GLOBAL) forget_registers();
         double factor = GLOBAL ? pass.factor() : 1.0;
         Policy::Kick kick = Policy::kick(policy, force, species);
         Real moved2 = Real(0);
         SplitSum of_tile[2] = {};
+        // At the end of the step, and what they would have been without the thermostat.
+        Velocity ended = {}, without = {};
         auto end_step = [&] {
             if (!pass.kick) return;
-            if (GLOBAL && !pass.has_friction()) return body.scale_and_kick(factor, kick, species, id, of_tile[0], findings);
+            if (GLOBAL && !pass.has_friction()) {
+                without = body.scale_and_kick(factor, kick, id, findings);
+                ended = body.velocity;
+                return;
+            }
             if (GLOBAL) body.scale(factor, id, findings);
             body.half_kick(kick);
         };
         auto begin_step = [&] {
             if (pass.go_on) {
                 body.half_kick(kick);
-                if (GLOBAL) {
-                    if (pass.has_friction()) body.scale(factor, id, findings);
-                    body.add_kinetic(species, of_tile[1], id, findings);
-                }
+                if (GLOBAL && pass.has_friction()) body.scale(factor, id, findings);
                 if (LANGEVIN) {
                     body.half_drift();
                     body.friction_and_noise(pass.thermostat, noise, normal, species, id, of_tile[0], findings);
@@ -286,21 +288,23 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
             end_step();
             begin_step();
         }
-        add_of_tile<ACTING>(pass, of_tile, sums);
         moved2 = add(moved2, exchange(moved2, 1));
         moved2 = add(moved2, exchange(moved2, 2));
         bool moved = axis < DIMENSION && !(moved2 <= (Real)system.limit2);
         findings.needs_rebuild |= moved;
 #if TAGGED
         // The first lane has the site.
-        bool asks = moved || findings.error;
-        asks |= exchange(asks ? 1 : 0, 1) != 0;
-        asks |= exchange(asks ? 1 : 0, 2) != 0;
+        bool asks = moved || __any_sync(~0u, findings.error);
         Site all[DIMENSION] = {body.site, exchange(body.site, 1), exchange(body.site, 2)};
         if (pass.go_on && active && axis == 0) {
             store_site(TaggedSites{system.sites[work.site_copy ^ 1], pass.next_tag}, p, all, asks);
         }
 #endif
+        if (GLOBAL && integrates) {
+            if (pass.kick && !pass.has_friction()) body.add_heat_of(without, ended, species, id, of_tile[0], findings);
+            if (pass.go_on) body.add_kinetic(species, of_tile[1], id, findings);
+        }
+        add_of_tile<ACTING>(pass, of_tile, sums);
     }
     return findings;
 }

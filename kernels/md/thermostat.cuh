@@ -38,33 +38,75 @@ INLINE double chain_factor(const Thermostat &thermostat, const Memory &memory) {
     return exp_near_zero(-0.5 * thermostat.timestep * memory.velocity[0]);
 }
 
-// A step of a Nose-Hoover chain, at twice the kinetic energy of a half step. One thread of a block comes here. The
-// accelerations with which the links are kicked upwards are those of the next way down, and the drags of both ways are the same.
-INLINE void chain_step(const Thermostat &thermostat, double temperature, double rate2, Memory &memory, double kinetic2) {
-    u32 last = thermostat.chain_length - 1;
-    double half = 0.5 * thermostat.timestep, quarter = 0.25 * thermostat.timestep;
-    double degrees = (double)thermostat.degrees_of_freedom;
-    double drive = (kinetic2 / (degrees * temperature) - 1.0) * rate2;
-    auto acceleration = [&](u32 link) {
-        if (link == 0) return drive;
-        double before = memory.velocity[link - 1];
-        return (link == 1 ? degrees : 1.0) * (before * before) - rate2;
-    };
-    auto kick = [&](u32 link, double drag) {
-        memory.velocity[link] = (memory.velocity[link] * drag + half * acceleration(link)) * drag;
-    };
+// A step of a Nose-Hoover chain in three parts, so that little is left to be done when the kinetic energy is there, for which the
+// particles wait. One thread of a block comes here. The accelerations with which the links are kicked upwards are those of the next way
+// down, and the drags of both ways are the same.
+struct ChainStep {
+    // The step whose first part is done.
+    u64 step;
+    Memory chain;
     double drag[LONGEST_CHAIN];
-    memory.position[0] += half * memory.velocity[0];
-    memory.velocity[last] += half * acceleration(last);
-    for (u32 link = last; link-- > 0;) {
-        drag[link] = exp_near_zero(-quarter * memory.velocity[link + 1]);
-        kick(link, drag[link]);
+    // Twice the kinetic energy at the temperature of the step.
+    double thermal;
+    // 1 / tau^2.
+    double rate2;
+
+    // Before the kinetic energy is known: all links but the first are kicked, from the last one on.
+    INLINE void begin(const Thermostat &thermostat, const Memory &memory, double inverse_square_of_time, u64 of_step) {
+        u32 last = thermostat.chain_length - 1;
+        double quarter = 0.25 * thermostat.timestep;
+        chain.heat = memory.heat;
+        for (u32 link = 0; link <= last; ++link) {
+            chain.position[link] = memory.position[link];
+            chain.velocity[link] = memory.velocity[link];
+        }
+        step = of_step;
+        rate2 = inverse_square_of_time;
+        follow_target_temperature(thermostat, step, chain);
+        thermal = (double)thermostat.degrees_of_freedom * target_temperature(thermostat, step);
+        chain.position[0] += 0.5 * thermostat.timestep * chain.velocity[0];
+        kick_last(thermostat);
+        drag[0] = 1.0;
+        for (u32 link = last; link-- > 0;) {
+            drag[link] = exp_near_zero(-quarter * chain.velocity[link + 1]);
+            if (link > 0) kick(thermostat, link, acceleration(thermostat, link));
+        }
+        for (u32 link = 1; link <= last; ++link) chain.position[link] += thermostat.timestep * chain.velocity[link];
     }
-    for (u32 link = 1; link <= last; ++link) memory.position[link] += thermostat.timestep * memory.velocity[link];
-    for (u32 link = 0; link < last; ++link) kick(link, drag[link]);
-    memory.velocity[last] += half * acceleration(last);
-    memory.position[0] += half * memory.velocity[0];
-}
+    // At twice the kinetic energy of a half step: the first link, on both ways.
+    INLINE void drive(const Thermostat &thermostat, double kinetic2) {
+        double by_particles = (kinetic2 / thermal - 1.0) * rate2;
+        kick(thermostat, 0, by_particles);
+        kick(thermostat, 0, by_particles);
+    }
+    // The other links on the way up; gives the memory all but its factor.
+    INLINE void end(const Thermostat &thermostat, Memory &memory) {
+        u32 last = thermostat.chain_length - 1;
+        for (u32 link = 1; link < last; ++link) kick(thermostat, link, acceleration(thermostat, link));
+        kick_last(thermostat);
+        chain.position[0] += 0.5 * thermostat.timestep * chain.velocity[0];
+        memory.heat = chain.heat;
+        for (u32 link = 0; link <= last; ++link) {
+            memory.position[link] = chain.position[link];
+            memory.velocity[link] = chain.velocity[link];
+        }
+    }
+
+private:
+    // Of a link by the one before.
+    INLINE double acceleration(const Thermostat &thermostat, u32 link) const {
+        double before = chain.velocity[link - 1];
+        return (link == 1 ? (double)thermostat.degrees_of_freedom : 1.0) * (before * before) - rate2;
+    }
+    INLINE void kick(const Thermostat &thermostat, u32 link, double by) {
+        chain.velocity[link] = (chain.velocity[link] * drag[link] + 0.5 * thermostat.timestep * by) * drag[link];
+    }
+    // Of a chain of one link it is the first.
+    INLINE void kick_last(const Thermostat &thermostat) {
+        u32 last = thermostat.chain_length - 1;
+        if (last > 0) chain.velocity[last] += 0.5 * thermostat.timestep * acceleration(thermostat, last);
+    }
+};
 
 // A sequence of random numbers for what is not of one particle (`CounterRng`).
 struct Sequence {
@@ -162,10 +204,12 @@ struct GlobalThermostat {
     // Bussi: of some steps, and the first of these.
     BussiNumbers numbers[32];
     u64 first_step_of_numbers;
+    // Nose-Hoover.
+    ChainStep ahead;
     // Given when the factor of a step is there.
     Signal ready;
 
-    // Takes what the launch before remembers; one thread of a block comes here. So in `store` and `act`.
+    // Takes what the launch before remembers; one thread of a block comes here. So in what follows but `draw_for`.
     INLINE void load(const Thermostat &thermostat, const Control *control) {
         memory.heat = control->heat;
         for (u32 link = 0; link < LONGEST_CHAIN; ++link) {
@@ -173,7 +217,7 @@ struct GlobalThermostat {
             memory.velocity[link] = control->chain_velocity[link];
         }
         memory.factor = control->factor;
-        first_step_of_numbers = 1ull << 63;
+        first_step_of_numbers = ahead.step = 1ull << 63;
         ready.reset();
         bool is_gradual = thermostat.parameter > 0.0;
         if (thermostat.kind == THERMOSTAT_BUSSI) constant = is_gradual ? exp_f64(-thermostat.timestep / thermostat.parameter) : 0.0;
@@ -200,15 +244,21 @@ struct GlobalThermostat {
         if (lane == 0) first_step_of_numbers = step;
         __syncwarp();
     }
-    // After the drift to a step, whose numbers were drawn: from twice the kinetic energy of the velocities there.
-    INLINE void act(const Thermostat &thermostat, double kinetic2, u64 step) {
+    // After the drift to a step, whose numbers were drawn: the factor, from twice the kinetic energy of the velocities there.
+    INLINE void find_factor(const Thermostat &thermostat, double kinetic2, u64 step) {
         if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) {
-            follow_target_temperature(thermostat, step, memory);
-            chain_step(thermostat, target_temperature(thermostat, step), constant, memory, kinetic2);
-            memory.factor = chain_factor(thermostat, memory);
+            if (ahead.step != step) ahead.begin(thermostat, memory, constant, step);
+            ahead.drive(thermostat, kinetic2);
+            memory.factor = chain_factor(thermostat, ahead.chain);
         } else {
             const BussiNumbers &of_step = numbers[step - first_step_of_numbers];
             memory.factor = bussi_factor(thermostat, of_step, constant, kinetic2, step);
         }
+    }
+    // What is left to do in the step, and what can be done of the next one.
+    INLINE void end_step(const Thermostat &thermostat, u64 step) {
+        if (thermostat.kind != THERMOSTAT_NOSE_HOOVER) return;
+        ahead.end(thermostat, memory);
+        ahead.begin(thermostat, memory, constant, step + 1);
     }
 };
