@@ -511,7 +511,7 @@ fn kernels_that_take_samples_spill_no_more_than_is_known() {
     let mut too_many = Vec::new();
     for (name, resources) in compile_all(cases) {
         assert!(resources.iter().any(|of| of.is_kernel && of.function == "take_sample"), "{name}");
-        let sums_stress = resources.iter().any(|of| of.function.contains("sum_stress"));
+        let sums_stress = resources.iter().any(|of| of.function.contains("pass_with_stress"));
         assert_eq!(sums_stress, name.ends_with("3D, 1"), "{name}");
         for kernel in FORCE_KERNELS {
             let found = resources.iter().find(|of| of.is_kernel && of.function == kernel);

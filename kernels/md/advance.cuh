@@ -48,25 +48,8 @@ static __device__ __noinline__ void act_after_drift(const Thermostat &thermostat
     if (one) shared.memory.heat += heat;
 }
 
-// After a pass that has stopped between the kicks: the first kick of the next step and its drift. Each thread takes the
-// particles whose velocities it has read in `sum_stress`.
-template <Acting ACTING>
-static __device__ __noinline__ Started start_step_of_block(const Thermostat &thermostat, double factor, u32 copy, Site *sites,
-                                                           u64 step) {
-    const Particles &particles = system.particles[copy];
-    Started started = {{false, false}, {0, 0}};
-    Group group = group_of();
-    u32 first, last;
-    share_of_block(tile_count(group), first, last);
-    first *= group.particles, last *= group.particles;
-    last = last < system.count ? last : system.count;
-    for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
-        start_step_of<ACTING>(thermostat, factor, particles, particles, sites, p, step, started);
-    }
-    return started;
-}
-
-// The same up to the middle of the drift.
+// After a pass that has stopped between the kicks: the first kick of the next step, up to the middle of its drift. Each thread takes
+// some of the block's particles.
 static __device__ __noinline__ void move_before_collision(const Own own) {
     const Particles &particles = system.particles[own.copy];
     for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
@@ -297,11 +280,11 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         u32 *sample = turns.at(done, launch.samples);
 #endif
         if (SAMPLING) Work::change<SINGLE_LANE>([&] { work.sample = sample; });
-        // The stress is summed up between the kicks: the pass ends there.
+        // Where the stress of the step goes, if it is wanted.
         SplitSum *stress = stress_at(launch.stress, done);
         // The drift waits for a sum over the velocities after the first kick.
         bool shares = TILTED && ACTING == ACTS_NONE && launch.shares_residue;
-        bool stops = last || collides || stress || shares;
+        bool stops = last || collides || shares;
         WarpSums sums = {turn};
         if (HAS_SUMS) sums.clear();
 #if LOOKS_AHEAD
@@ -316,7 +299,9 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 #else
         const bool takes_tiles = true;
 #endif
-        if (SUMS_IN_REGISTERS<ACTING>) {
+        if (stress) {
+            if (takes_tiles) findings = pass_with_stress<ACTING, SINGLE_LANE>(pass, work, sums);
+        } else if (SUMS_IN_REGISTERS<ACTING>) {
             ThreadSums of_threads = {};
             findings = pass_over_particles<ACTING, SINGLE_LANE>(pass, work, of_threads);
             add_of_tile<ACTING>(pass, of_threads.sum, sums);
@@ -355,13 +340,16 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             continue;
         }
 #endif
-        if (stress) findings.error |= sum_stress(work.copy, work.site_copy, stress);
+        if (stress) {
+            if (!TAGGED) __syncthreads();
+            leave_stress(stress, warps_of_pass<ACTING>());
+        }
         if (stops && !last) {
 #if STAGED_COPIES
             is_staged = false;
 #endif
             Site *next_sites = system.sites[work.site_copy ^ 1];
-            Started started = {{false, false}, {0, 0}};
+            Findings started = {false, false};
             u32 particles_of_tile = group_of<SINGLE_LANE>().particles, end = work.last_tile * particles_of_tile;
             Own own = {work.copy, work.first_tile * particles_of_tile, end < system.count ? end : system.count};
             if (ACTING == ACTS_ANDERSEN && collides) {
@@ -369,23 +357,18 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
                 __syncthreads();
                 move_before_collision(own);
                 if (collide(thermostat, own, step + 1, turn_of_sums, shared.memory.heat)) return finish(work, shared, done);
-                started.findings = move_after_collision(own, next_sites);
+                started = move_after_collision(own, next_sites);
                 next_collision += thermostat.interval;
 #if TILTED
             } else if (shares) {
                 __syncthreads();
                 kick_of_block(own);
                 find_residue(own, turn_of_sums);
-                started.findings = drift_of_block(own, next_sites);
+                started = drift_of_block(own, next_sites);
 #endif
-            } else {
-                double factor = ACTING == ACTS_GLOBAL ? shared.memory.factor : 1.0;
-                started = start_step_of_block<ACTING>(thermostat, factor, work.copy, next_sites, step + 1);
             }
-            findings.needs_rebuild |= started.findings.needs_rebuild;
-            findings.error |= started.findings.error;
-            if (ACTING == ACTS_LANGEVIN) sums.add(0, started.sum);
-            if (ACTING == ACTS_GLOBAL) sums.add(1, started.sum);
+            findings.needs_rebuild |= started.needs_rebuild;
+            findings.error |= started.error;
         }
         if (last) {
             // The heat of the last kick; and all that the thermostat remembers is there.

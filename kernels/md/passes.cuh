@@ -150,10 +150,22 @@ INLINE void add_of_tile(const PassOf &pass, const SplitSum (&of_tile)[2], Sums &
     if (ACTING == ACTS_GLOBAL && pass.go_on) sums.add(1, of_tile[1]);
 }
 
+// What a pass sums up of the stress in most steps: nothing (else `md/stress.cuh`).
+struct WithoutStress {
+    static constexpr bool IS_WANTED = false;
+
+    static INLINE void clear() {}
+    static INLINE bool sum_forces(const Group &group, u32 tile, u32 p, u32 species, const PresentSites &sites, Sum (&sum)[DIMENSION],
+                                  const u32 *, Findings &) {
+        return ::sum_forces(group, tile, p, species, sites, sum);
+    }
+    static INLINE void add_kinetic(const Body &, bool, const u32 *, u32, Findings &) {}
+};
+
 // One pass: forces at the sites of step `step`, its second kick, and the first kick and drift of the next. Sums: the heat,
 // which a Langevin thermostat gives in the drift and one of the whole system with the second kick; and for the latter twice the
-// kinetic energy of the next half step.
-template <Acting ACTING, bool SINGLE_LANE, typename Sums>
+// kinetic energy of the next half step. `Stress`: whether and how the stress at the step is summed up.
+template <Acting ACTING, bool SINGLE_LANE, typename Stress = WithoutStress, typename Sums>
 INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
     constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
@@ -161,6 +173,7 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
     Group group = group_of<SINGLE_LANE>();
     Findings findings = {false, false};
     double noise = LANGEVIN ? langevin_noise(pass.thermostat, pass.step + 1) : 0.0;
+    Stress::clear();
     for (u32 at = work.first(); at < work.last(); at += warps_of_pass<ACTING>()) {
         u32 tile = work.tile(at), p = particle_of(group, tile);
         bool active = p < system.count;
@@ -169,18 +182,20 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
         u32 species = active ? particles.species[p] : 0;
         // Early: it is waited for at the end.
         u32 sampled_id = work.sample && leads ? particles.id[p] : 0;
-        bool too_close = sum_forces(group, tile, p, species, sites, sum);
+        bool too_close = Stress::sum_forces(group, tile, p, species, sites, sum, particles.id, findings);
         forget_registers();
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
         Force force[DIMENSION];
         total_of_group(group, sum, force);
         double factor = GLOBAL ? pass.factor() : 1.0;
         SplitSum of_tile[2] = {};
-        if (leads) {
-            Body body;
+        Body body;
+        Body::Kick kick;
+        u32 id = 0;
+        auto end_step = [&] {
             body.load(particles, p);
-            u32 id = LANGEVIN || GLOBAL ? particles.id[p] : 0;
-            Body::Kick kick = body.kick_of(force);
+            id = LANGEVIN || GLOBAL ? particles.id[p] : 0;
+            kick = body.kick_of(force);
             if (pass.kick) {
                 if (GLOBAL && !pass.has_friction()) {
                     body.scale_and_kick(factor, kick, id, of_tile[0], findings);
@@ -190,6 +205,8 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
                 }
             }
             if (work.sample) store_sampled(work.sample, sampled_id, body.position, body.image, body.velocity);
+        };
+        auto begin_step = [&] {
             if (pass.go_on) {
                 body.half_kick(kick);
                 if (GLOBAL) {
@@ -215,6 +232,15 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
 #pragma unroll
                 for (int axis = 0; axis < DIMENSION; ++axis) system.force[axis][p] = force[axis];
             }
+        };
+        if (Stress::IS_WANTED) {
+            if (leads) end_step();
+            // All lanes add.
+            Stress::add_kinetic(body, leads, particles.id, p, findings);
+            if (leads) begin_step();
+        } else if (leads) {
+            end_step();
+            begin_step();
         }
         add_of_tile<ACTING>(pass, of_tile, sums);
     }

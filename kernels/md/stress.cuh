@@ -1,8 +1,9 @@
 // The stress tensor: sums of m v_a v_b over particles and of r_a F_b over pairs for ab = xx, yy, zz, xy, xz, yz.
-// Measured between launches (`measure.cu`), and within them by every block for its own particles.
+// Measured between launches (`measure.cu`), and within them by the passes themselves, each block for its own particles.
 #pragma once
 #include "md/forces.cuh"
 #include "md/integrate.cuh"
+#include "md/passes.cuh"
 #include "md/sample.cuh"
 #include "md/sums.cuh"
 #include "md/virial.cuh"
@@ -32,93 +33,101 @@ INLINE SplitSum *stress_at(const SampleTimes &turns, u32 done) {
     return stress_sums + (size_t)(turns.number + since / turns.every) * STRESS_SUMS;
 }
 
-// Adds the stress of the block's particles, from their velocities and sites in memory, to the sums of a sample; all
-// threads must come here. What the lanes of a pass before wrote is read by others of the block. Returns whether a number
-// did not fit.
-static __device__ __noinline__ bool sum_stress(u32 copy, u32 site_copy, SplitSum *total) {
-    // By word, sum (velocities, then pairs), warp.
-    __shared__ u64 of_warp[2][12][32];
-    __syncthreads();
-    const Particles &particles = system.particles[copy];
-    const Site *sites = system.sites[site_copy];
-    Findings findings = {false, false};
-    Group group = group_of();
-    u32 first_tile, last_tile;
-    share_of_block(tile_count(group), first_tile, last_tile);
-    u32 warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
-    // Lane k keeps the k-th sum of its warp.
-    SplitSum mine = {0, 0};
-    for (u32 tile = first_tile + warp; tile < last_tile; tile += warps) {
-        u32 p = particle_of(group, tile);
-        bool active = p < system.count, fits = true;
-        u32 species = active ? particles.species[p] : 0;
+// By sum (velocities, then pairs), word, warp.
+__shared__ u64 stress_of_warps[12][2][MOST_WARPS];
+
+// As `WarpSums`, for the stress: what a pass over particles adds to it. The lanes of a warp keep its sums in shared memory.
+struct WithStress {
+    static constexpr bool IS_WANTED = true;
+
+    // Each warp comes here at the start of its pass.
+    static INLINE void clear() {
+        if ((threadIdx.x & 31) < 24) (&stress_of_warps[0][0][0])[(threadIdx.x & 31) * MOST_WARPS + (threadIdx.x >> 5)] = 0;
+        __syncwarp();
+    }
+    // Adds a term of each lane of a warp; all of them come here.
+    static INLINE void add(int which, i64 of_lane) {
+        SplitSum sum = {0, 0};
+        add_term(sum, of_lane);
+        sum = sum_of_lanes(sum);
+        if ((threadIdx.x & 31) == 0) {
+            stress_of_warps[which][0][threadIdx.x >> 5] += sum.upper;
+            stress_of_warps[which][1][threadIdx.x >> 5] += sum.lower;
+        }
+    }
+    // Components that vanish in two dimensions.
+    static INLINE bool vanishes(int k) { return DIMENSION == 2 && (k == 2 || k > 3); }
+
+    // As `sum_forces`, every distance checked, with the virial of the pairs.
+    static INLINE bool sum_forces(const Group &group, u32 tile, u32 p, u32 species, const PresentSites &sites, Sum (&sum)[DIMENSION],
+                                  const u32 *ids, Findings &findings) {
+        bool active = p < system.count, too_close = false, fits = true;
         Site site[SITE_COMPONENTS];
         load_site(sites, active ? p : 0, site);
         Sum virial[6];
 #pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) sum[axis] = Policy::zero_sum();
+#pragma unroll
         for (int k = 0; k < 6; ++k) virial[k] = Policy::zero_sum();
         walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[SITE_COMPONENTS]) {
-            add_virial(virial, interaction(constants, site, other, place != p));
+            Interaction pair = interaction(constants, site, other, place != p);
+            add_force(sum, pair.force, pair.displacement, pair.length);
+            add_virial(virial, pair);
+            too_close |= pair.too_close;
         });
 #pragma unroll
         for (int k = 0; k < 6; ++k) {
+            if (vanishes(k)) continue;
             // Alike in all lanes of a particle.
             double of_particle = Policy::energy_to_f64(total_of_group(group, virial[k]));
-            SplitSum of_tile = {0, 0};
-            if (active) add_term(of_tile, exact_term(of_particle, fits));
-            for (u32 offset = 1u << group.lanes_log2; offset < 32; offset <<= 1) {
-                of_tile.upper += __shfl_xor_sync(~0u, of_tile.upper, offset);
-                of_tile.lower += __shfl_xor_sync(~0u, of_tile.lower, offset);
-            }
-            if (group.lane == (u32)k) {
-                mine.upper += of_tile.upper;
-                mine.lower += of_tile.lower;
-            }
+            bool counts = active && group.member == 0;
+            add(6 + k, counts ? exact_term(of_particle, fits) : 0);
         }
-        if (!fits) report(system.control, findings, STATUS_KINETIC_RANGE, particles.id[p]);
+        if (!fits) report(system.control, findings, STATUS_KINETIC_RANGE, ids[p]);
+        return too_close;
     }
-    if (group.lane < 6) {
-        of_warp[0][6 + group.lane][warp] = mine.upper;
-        of_warp[1][6 + group.lane][warp] = mine.lower;
-    }
-    SplitSum kinetic[6] = {};
-    u32 first = first_tile * group.particles, last = last_tile * group.particles;
-    last = last < system.count ? last : system.count;
-    for (u32 p = first + threadIdx.x; p < last; p += blockDim.x) {
-        double mass = system.mass[particles.species[p]];
-        double v[3] = {0.0, 0.0, 0.0};
-#pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) {
-            v[axis] = Policy::velocity_to_f64(policy, particles.velocity[axis][p], axis);
-        }
+
+    // Of the velocities between the kicks; all lanes of a warp come here, and `counts` where there is a particle.
+    static INLINE void add_kinetic(const Body &body, bool counts, const u32 *ids, u32 p, Findings &findings) {
         bool fits = true;
+        double mass = 0.0, v[3] = {0.0, 0.0, 0.0};
+        if (counts) {
+            mass = mass_of_species[body.species];
 #pragma unroll
-        for (int k = 0; k < 6; ++k) add_term(kinetic[k], kinetic_stress_term(mass, v, k, fits));
-        if (!fits) report(system.control, findings, STATUS_KINETIC_RANGE, particles.id[p]);
-    }
+            for (int axis = 0; axis < DIMENSION; ++axis) v[axis] = Policy::velocity_to_f64(policy, body.velocity[axis], axis);
+        }
 #pragma unroll
-    for (int k = 0; k < 6; ++k) {
-        for (u32 offset = 16; offset > 0; offset >>= 1) {
-            kinetic[k].upper += __shfl_xor_sync(~0u, kinetic[k].upper, offset);
-            kinetic[k].lower += __shfl_xor_sync(~0u, kinetic[k].lower, offset);
+        for (int k = 0; k < 6; ++k) {
+            if (vanishes(k)) continue;
+            add(k, counts ? kinetic_stress_term(mass, v, k, fits) : 0);
         }
-        if (group.lane == (u32)k) {
-            of_warp[0][k][warp] = kinetic[k].upper;
-            of_warp[1][k][warp] = kinetic[k].lower;
-        }
+        if (!fits) report(system.control, findings, STATUS_KINETIC_RANGE, ids[p]);
     }
-    __syncthreads();
-    for (u32 sum = threadIdx.x; sum < 24; sum += blockDim.x) {
-        u32 word = sum & 1, k = sum >> 1;
-        u64 of_block = 0;
-        for (u32 other = 0; other < warps; ++other) of_block += of_warp[word][k][other];
+};
+
+// The pass of a step at which the stress is wanted. It is rare, and takes more registers than the usual one.
+template <Acting ACTING, bool SINGLE_LANE>
+static __device__ __noinline__ Findings pass_with_stress(const PassOf pass, const Work work, WarpSums sums) {
+    return force_pass<ACTING, SINGLE_LANE, WithStress>(pass, work, sums);
+}
+
+// After a pass and a barrier of the block: adds its sums to those of a sample. All threads come here; `warps` of them took part.
+static __device__ __noinline__ void leave_stress(SplitSum *total, u32 warps) {
+    u32 lane = threadIdx.x & 31;
+    for (u32 k = threadIdx.x >> 5; k < 12; k += blockDim.x >> 5) {
+        SplitSum sum = {0, 0};
+        if (lane < warps) sum = SplitSum{stress_of_warps[k][0][lane], stress_of_warps[k][1][lane]};
+        sum = sum_of_lanes(sum);
         // Pairs after their energy.
         SplitSum *to = total + (k < 6 ? k : VELOCITY_SUMS + 1 + k - 6);
-        atomicAdd((unsigned long long *)(word == 0 ? &to->upper : &to->lower), (unsigned long long)of_block);
+        if (lane < 2) atomicAdd((unsigned long long *)(lane == 0 ? &to->upper : &to->lower), lane == 0 ? sum.upper : sum.lower);
     }
-    return findings.error;
 }
 #else
 INLINE SplitSum *stress_at(const SampleTimes &, u32) { return nullptr; }
-INLINE bool sum_stress(u32, u32, SplitSum *) { return false; }
+template <Acting ACTING, bool SINGLE_LANE>
+INLINE Findings pass_with_stress(const PassOf &, const Work &, const WarpSums &) {
+    return Findings{false, false};
+}
+INLINE void leave_stress(SplitSum *, u32) {}
 #endif
