@@ -47,9 +47,6 @@ fn as_found_here(plan: &Plan) -> Plan {
 /// If the plan asks for an engine that is not there, or the state does not fit the precision.
 pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, EngineError> {
     if !is_on_cpu(plan.run.engine) {
-        if plan.has_piston() {
-            return Err(EngineError::PistonElsewhere);
-        }
         return cuda::create(plan, state);
     }
     on_processor(Processor::new(plan.run.threads.unwrap_or(0))?, plan, state)

@@ -120,9 +120,11 @@ pub enum EngineError {
     NarrowForTilt { edges: [f64; 2], tilt: f64, needed: f64, reach: f64 },
 
     #[error(
-        "the barostat \"mtk\" moves the box in every step, which one rank on a processor does, and no GPU or several ranks"
+        "the barostat \"mtk\" moves the box in every step, which one rank does, and no systems on a GPU or several ranks"
     )]
-    #[diagnostic(help("run.engine = \"cpu\" on one rank, or the barostat \"cell-rescaling\""))]
+    #[diagnostic(help(
+        "one rank; of an ensemble run.engine = \"cpu\"; or the barostat \"cell-rescaling\""
+    ))]
     PistonElsewhere,
 
     #[error("the state has {found} particles, the plan {expected}")]

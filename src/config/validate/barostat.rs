@@ -6,9 +6,7 @@ use crate::config::defaults;
 use crate::config::document::{
     Barostat, Document, PlainOr, Stage, Table, Thermostat, ThermostatKind, Written,
 };
-use crate::plan::{
-    BarostatKind, BarostatPlan, Coupling, EngineChoice, EnsembleKind, Plan, Precision, Ramp,
-};
+use crate::plan::{BarostatKind, BarostatPlan, Coupling, EnsembleKind, Plan, Precision, Ramp};
 
 /// Of its time.
 const LEAST_STEPS_OF_PISTON: f64 = 25.0;
@@ -208,11 +206,6 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
         if plan.run.precision != Precision::FixedPoint {
             let message = "is there in precision \"fixed-point\" only";
             let help = "run.precision = \"fixed-point\", or kind = \"cell-rescaling\"";
-            checker.reject(&typed.kind.span, message, help);
-        }
-        if plan.run.engine == EngineChoice::Cuda {
-            let message = "moves the box in every step, which the processor does, and no GPU";
-            let help = "run.engine = \"cpu\", or kind = \"cell-rescaling\"";
             checker.reject(&typed.kind.span, message, help);
         }
     }

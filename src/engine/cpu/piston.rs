@@ -8,9 +8,9 @@ use super::engine::CpuEngine;
 use super::stepper::SingleRank;
 use crate::engine::EngineError;
 use crate::engine::pair_core::{Limits, core_distances};
+use crate::engine::piston::PistonStep;
 use crate::engine::precision::Policy;
 use crate::engine::thermostats::{Steps, Velocities};
-use crate::integrator::{NoseHooverChain, Piston, PistonState, ThermostatState};
 use crate::potential::PotentialPlan;
 use crate::system::SimulationBox;
 
@@ -47,25 +47,6 @@ impl Kept {
     }
 }
 
-/// What acts on velocities in a step.
-struct Acting {
-    piston: Piston,
-    chain: NoseHooverChain,
-    timestep: f64,
-}
-
-impl Acting {
-    fn step_chains(&self, memory: &mut ThermostatState, kinetic2: f64) {
-        let ThermostatState { chain_position, chain_velocity, .. } = memory;
-        self.chain.step_links(chain_position, chain_velocity, kinetic2, 0.5 * self.timestep);
-        self.piston.step_chain(of(memory), self.timestep);
-    }
-}
-
-fn of(memory: &mut ThermostatState) -> &mut PistonState {
-    memory.piston.as_mut().expect("the stage has a piston")
-}
-
 impl<P: Policy> CpuEngine<P, SingleRank> {
     /// Whether a piston moves in the stage.
     pub(super) fn has_piston(&self) -> bool {
@@ -76,38 +57,29 @@ impl<P: Policy> CpuEngine<P, SingleRank> {
     pub(super) fn step_with_piston(&mut self) -> Result<(), EngineError> {
         self.count_step();
         let (dimension, particles) = (self.state.dimension(), self.particle_count());
-        let degrees = self.stage.degrees_of_freedom(dimension, particles);
-        let acting = Acting {
-            piston: self.stage.piston(dimension, particles).expect("the stage has one"),
-            chain: self.stage.chain(self.state.step, degrees).expect("checked before"),
-            timestep: self.state.timestep(),
-        };
+        let (step, timestep) = (self.state.step, self.state.timestep());
+        let of_step = PistonStep::of(&self.stage, step, dimension, particles, timestep);
+        let of_step = of_step.expect("the stage has a piston");
         self.kick()?;
-        self.kick_piston(&acting)?;
+        self.kick_piston(&of_step)?;
         let kinetic2 = self.kinetic2_of_half_step()?;
-        acting.step_chains(&mut self.thermostat, kinetic2);
-        acting.piston.couple(of(&mut self.thermostat), kinetic2, acting.timestep);
-        let friction = self.thermostat.chain_velocity[0];
-        let piston = of(&mut self.thermostat);
-        let factor = acting.piston.factor(piston, friction, acting.timestep);
-        let growth = Piston::drift(piston, acting.timestep);
-        self.scale_all(factor * growth.path)?;
-        self.grow(growth.edges);
+        let moves = of_step.begin(&mut self.thermostat, kinetic2);
+        self.scale_all(moves.before)?;
+        self.take_grown(moves.grown(self.state.simulation_box()));
         let needs_rebuild = self.drift()?;
-        self.scale_all(factor * growth.rest)?;
+        self.scale_all(moves.after)?;
         let kinetic2 = self.kinetic2_of_half_step()?;
-        acting.piston.couple(of(&mut self.thermostat), kinetic2, acting.timestep);
-        acting.step_chains(&mut self.thermostat, kinetic2);
+        of_step.end(&mut self.thermostat, kinetic2);
         if needs_rebuild {
             self.rebuild_in_step();
         }
         self.piston.forget_virial();
         self.compute_forces(true, &|_| true)?;
-        self.kick_piston(&acting)
+        self.kick_piston(&of_step)
     }
 
     /// Half a step of the piston by the virial of the present state.
-    fn kick_piston(&mut self, acting: &Acting) -> Result<(), EngineError> {
+    fn kick_piston(&mut self, of_step: &PistonStep) -> Result<(), EngineError> {
         let virial = match self.piston.virial {
             Some(virial) => virial,
             None => {
@@ -116,15 +88,12 @@ impl<P: Policy> CpuEngine<P, SingleRank> {
             }
         };
         self.piston.virial = Some(virial);
-        let volume = self.state.simulation_box().volume();
-        acting.piston.kick(of(&mut self.thermostat), virial, volume, acting.timestep);
+        of_step.kick(&mut self.thermostat, virial, self.state.simulation_box());
         Ok(())
     }
 
-    /// Takes a box with edges longer by this factor, with all numbers of the particles as they are.
-    fn grow(&mut self, factor: f64) {
-        let edges = self.state.simulation_box().edges().iter().map(|edge| edge * factor);
-        let simulation_box = SimulationBox::new(&edges.collect::<Vec<_>>());
+    /// Takes a box that has grown, with all numbers of the particles as they are.
+    fn take_grown(&mut self, simulation_box: SimulationBox) {
         self.state.set_box(simulation_box);
         self.plan.system.simulation_box = simulation_box;
         self.neighbor_lists.set_box(&simulation_box);

@@ -23,6 +23,7 @@ mod memory;
 mod minimize;
 mod neighbor_lists;
 mod page_locked;
+mod piston;
 pub mod program;
 mod rank;
 mod raw_state;
