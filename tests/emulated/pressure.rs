@@ -81,6 +81,22 @@ fn a_piston_has_the_bits_of_the_cpu() {
     }
 }
 
+/// Systems whose pistons differ, and whose lists are made anew together.
+#[test]
+fn many_pistons_have_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let run = "timestep = 0.004\ntune = false\nskin = 0.15";
+    let ensemble = "[ensemble]\nkind = \"independent\"\nsystems = 3\n";
+    let toml = kob_andersen(3, 256, "fixed-point", run) + PISTON + ensemble;
+    let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    run_on_the_gpu(&found);
+    for stage in ["piston", "nve"] {
+        let [expected, found] = [&expected, &found].map(|job| job.path(&format!("out/{stage}.h5")));
+        assert_same_numbers(&expected, &found);
+    }
+}
+
 const LATER: &str = r#"
 [[stage]]
 name = "nvt"
