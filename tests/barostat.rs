@@ -315,3 +315,30 @@ fn states_under_a_piston_do_not_depend_on_threads_stops_or_lists() {
     assert_eq!(run(&[1, 40, 49], 2, 0.1), expected);
     assert!(expected.thermostat.piston.is_some());
 }
+
+/// All ranks move the same piston; lists and ghosts are made anew in boxes of several sizes, and steps go on in the last one.
+#[test]
+fn states_under_a_piston_do_not_depend_on_ranks() {
+    let (mut plan, stage) = under_piston(0.004);
+    plan.run.skin = Some(0.25);
+    let first = supercool::initial::create(&plan).unwrap();
+    let run = |ranks: &Ranks| {
+        let mut engine = engine::create_on(ranks, &plan, &first).unwrap();
+        engine.draw_velocities(1.5, true).unwrap();
+        engine.begin_stage(&stage).unwrap();
+        engine.advance(50).unwrap();
+        engine.advance(40).unwrap();
+        let edge = engine.simulation_box().edges()[0];
+        engine.begin_stage(&StageContext { steps: 100, ..StageContext::none(90) }).unwrap();
+        engine.advance(60).unwrap();
+        let (measured, forces) = (engine.thermodynamics().unwrap(), engine.forces().unwrap());
+        let state = ExactState { memory: None, ..engine.export().unwrap() };
+        (state, edge, measured, forces)
+    };
+    let expected = run(&Ranks::default());
+    let change = expected.1 / first.simulation_box.edges()[0] - 1.0;
+    assert!(change.abs() > 0.007, "{change}");
+    for ranks in [2, 4] {
+        assert_eq!(on_threads(ranks, |ranks| run(&ranks)), expected, "{ranks} ranks");
+    }
+}

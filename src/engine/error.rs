@@ -120,9 +120,11 @@ pub enum EngineError {
     NarrowForTilt { edges: [f64; 2], tilt: f64, needed: f64, reach: f64 },
 
     #[error(
-        "the barostat \"mtk\" moves the box in every step, which one rank does, and not several that share a system"
+        "the barostat \"mtk\" moves the box in every step, which one GPU does, and not several that share a system"
     )]
-    #[diagnostic(help("one rank for a system, or the barostat \"cell-rescaling\""))]
+    #[diagnostic(help(
+        "one rank for a system, run.engine = \"cpu\", or the barostat \"cell-rescaling\""
+    ))]
     PistonOnRanks,
 
     #[error("the state has {found} particles, the plan {expected}")]

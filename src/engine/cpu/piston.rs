@@ -1,11 +1,11 @@
-//! Steps at constant pressure with a [`Piston`], of a whole system on this processor, in `fixed-point`.
+//! Steps at constant pressure with a [`Piston`](crate::integrator::Piston) on this processor, in `fixed-point`.
 //!
 //! Coordinates are fractions of the edges, which a new box leaves as they are; velocities are in units of the edges over the time step,
 //! and are multiplied. So the lists stay, too, as long as the box is not much smaller than where they were made.
 use std::ops::RangeInclusive;
 
 use super::engine::CpuEngine;
-use super::stepper::SingleRank;
+use super::stepper::{SingleRank, Stepper};
 use crate::engine::EngineError;
 use crate::engine::pair_core::{Limits, core_distances};
 use crate::engine::piston::PistonStep;
@@ -48,13 +48,26 @@ impl Kept {
 }
 
 impl<P: Policy> CpuEngine<P, SingleRank> {
+    /// Takes a step of the equations of motion with a piston.
+    pub(super) fn step_with_piston(&mut self) -> Result<(), EngineError> {
+        let (of_step, needs_rebuild) = self.begin_under_piston()?;
+        if needs_rebuild {
+            self.rebuild_in_step();
+        }
+        self.compute_forces(true, &|_| true)?;
+        self.end_under_piston(&of_step)
+    }
+}
+
+impl<P: Policy, S: Stepper> CpuEngine<P, S> {
     /// Whether a piston moves in the stage.
     pub(super) fn has_piston(&self) -> bool {
         self.stage.piston(self.state.dimension(), self.particle_count()).is_some()
     }
 
-    /// Takes a step of the equations of motion with a piston.
-    pub(super) fn step_with_piston(&mut self) -> Result<(), EngineError> {
+    /// A step up to its drift and what the chains do after it; forces with half a kick come next, and then
+    /// [`end_under_piston`](Self::end_under_piston). Returns whether lists must be rebuilt, too.
+    pub(super) fn begin_under_piston(&mut self) -> Result<(PistonStep, bool), EngineError> {
         self.count_step();
         let (dimension, particles) = (self.state.dimension(), self.particle_count());
         let (step, timestep) = (self.state.step, self.state.timestep());
@@ -70,12 +83,13 @@ impl<P: Policy> CpuEngine<P, SingleRank> {
         self.scale_all(moves.after)?;
         let kinetic2 = self.kinetic2_of_half_step()?;
         of_step.end(&mut self.thermostat, kinetic2);
-        if needs_rebuild {
-            self.rebuild_in_step();
-        }
         self.piston.forget_virial();
-        self.compute_forces(true, &|_| true)?;
-        self.kick_piston(&of_step)
+        Ok((of_step, needs_rebuild))
+    }
+
+    /// Ends a step, after its forces.
+    pub(super) fn end_under_piston(&mut self, of_step: &PistonStep) -> Result<(), EngineError> {
+        self.kick_piston(of_step)
     }
 
     /// Half a step of the piston by the virial of the present state.
