@@ -4,35 +4,54 @@
 #pragma once
 #include "md/stress.cuh"
 
-// v += F dt / 2m, by the stored forces; and the sum of m v^2 after it.
+// Adds m v_a^2 along each axis.
+INLINE void add_kinetic_by_axis(SplitSum (&sums)[3], const Body &body, u32 id, Findings &findings) {
+    double mass = mass_of_species[body.species];
+    bool fits = true;
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) {
+        add_term(sums[axis], kinetic_term(body.velocity[axis], mass, axis, fits));
+    }
+    if (!fits) report(system.control, findings, STATUS_KINETIC_RANGE, id);
+}
+
+// v_a *= factor_a.
+INLINE void scale_by_axis(Body &body, const double (&factors)[3], u32 id, Findings &findings) {
+    bool fits = true;
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) body.velocity[axis] = Policy::scale(body.velocity[axis], factors[axis], fits);
+    if (!fits) report(system.control, findings, STATUS_VELOCITY_RANGE, id);
+}
+
+// v += F dt / 2m, by the stored forces; and the sums of m v_a^2 after it.
 extern "C" __global__ void __launch_bounds__(256) kick_under_piston(SplitSum *total) {
     enter_system();
     const Particles &particles = system.particles[system.control->copy];
     Findings findings = {false, false};
-    SplitSum kinetic[1] = {};
+    SplitSum kinetic[3] = {};
     FOR_EACH_PARTICLE(p) {
         Body body;
         body.load(particles, p);
         body.half_kick_by_stored(p);
-        body.add_kinetic(kinetic[0], particles.id[p], findings);
+        add_kinetic_by_axis(kinetic, body, particles.id[p], findings);
         body.store_velocity(particles, p);
     }
     add_to_totals(kinetic, sums_of_system(total) + PISTON_NEXT_KINETIC);
 }
 
-// The drift in the new box, between factors on the velocities, and the sum of m v^2 after both; counts particles that have moved
-// further than the lists allow.
+// The drift in the new box, between factors on the velocities, and the sums of m v_a^2 after both; notes whether a particle has
+// moved further than the lists allow.
 INLINE void drift_under_piston_by(SplitSum *sums, const PistonDrift &drift) {
     const Particles &particles = system.particles[system.control->copy];
     Site *sites = system.sites[system.control->site_copy];
     Findings findings = {false, false};
-    SplitSum kinetic[1] = {};
+    SplitSum kinetic[3] = {};
     bool has_moved = false;
     FOR_EACH_PARTICLE(p) {
         u32 id = particles.id[p];
         Body body;
         body.load(particles, p);
-        body.scale(drift.before, id, findings);
+        scale_by_axis(body, drift.before, id, findings);
         bool runaway = false;
         Site site[SITE_COMPONENTS], reference[SITE_COMPONENTS];
 #pragma unroll
@@ -47,8 +66,8 @@ INLINE void drift_under_piston_by(SplitSum *sums, const PistonDrift &drift) {
         store_site(sites, p, site);
         Real displacement[DIMENSION], length[DIMENSION];
         has_moved |= !(distance2(site, reference, displacement, length) <= (Real)drift.limit2);
-        body.scale(drift.after, id, findings);
-        body.add_kinetic(kinetic[0], id, findings);
+        scale_by_axis(body, drift.after, id, findings);
+        add_kinetic_by_axis(kinetic, body, id, findings);
         body.store_place(particles, p);
         body.store_velocity(particles, p);
     }
@@ -69,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 #endif
 
-// Forces with the virial, and v += F dt / 2m, once or twice: the second is the first of the next step, of which the sum of m v^2 is made.
+// Forces with the virial, and v += F dt / 2m, once or twice: the second is the first of the next step, of which the sums of m v_a^2 are made.
 // In systems whose lists hold all pairs; `rebuilt`: in those whose lists did not when they were looked at, and are made anew.
 extern "C" __global__ void __launch_bounds__(256) forces_under_piston(SplitSum *total, u32 kicks, u32 rebuilt) {
     enter_system();
@@ -79,8 +98,8 @@ extern "C" __global__ void __launch_bounds__(256) forces_under_piston(SplitSum *
     const Site *sites = system.sites[system.control->site_copy];
     Group group = group_of();
     Findings findings = {false, false};
-    // Of the virial along each axis, and of m v^2.
-    SplitSum of_thread[4] = {};
+    // Of the virial along each axis, and of m v_a^2.
+    SplitSum of_thread[6] = {};
     u32 warps = gridDim.x * (blockDim.x >> 5), tiles = tile_count(group);
     for (u32 tile = (blockIdx.x * blockDim.x + threadIdx.x) >> 5; tile < tiles; tile += warps) {
         u32 p = particle_of(group, tile);
@@ -116,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(256) forces_under_piston(SplitSum *
             Velocity velocity = particles.velocity[axis][p];
             for (u32 k = 0; k < kicks; ++k) velocity = Policy::kicked(velocity, kick);
             particles.velocity[axis][p] = velocity;
-            if (kicks == 2) add_term(of_thread[3], kinetic_term(velocity, mass_of_species[species], axis, fits));
+            if (kicks == 2) add_term(of_thread[3 + axis], kinetic_term(velocity, mass_of_species[species], axis, fits));
         }
         flag_range(system.control, fits, STATUS_KINETIC_RANGE, particles.id[p]);
     }

@@ -15,12 +15,12 @@ pub(super) struct PistonStep {
 /// What a drift does in which the box grows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moves {
-    /// Factor on the velocities before the drift, in units of the edges.
-    pub before: f64,
-    /// Factor on the edges.
-    pub edges: f64,
-    /// Factor on the velocities after it.
-    pub after: f64,
+    /// Factors on the velocities before the drift, in units of the edges, along each axis. So below.
+    pub before: [f64; 3],
+    /// Factors on the edges.
+    pub edges: [f64; 3],
+    /// Factors on the velocities after it.
+    pub after: [f64; 3],
 }
 
 impl PistonStep {
@@ -40,29 +40,39 @@ impl PistonStep {
         })
     }
 
-    /// Half a step of the piston, by the virial of the present state.
-    pub fn kick(&self, memory: &mut ThermostatState, virial: f64, simulation_box: &SimulationBox) {
+    /// Half a step of the piston, by the virial of the present state along each axis.
+    pub fn kick(
+        &self,
+        memory: &mut ThermostatState,
+        virial: [f64; 3],
+        simulation_box: &SimulationBox,
+    ) {
         self.piston.kick(of(memory), virial, simulation_box.volume(), self.timestep);
     }
 
-    /// Up to the drift, by twice the kinetic energy after half a kick.
-    pub fn begin(&self, memory: &mut ThermostatState, kinetic2: f64) -> Moves {
+    /// Up to the drift, by twice the kinetic energy along each axis after half a kick.
+    pub fn begin(&self, memory: &mut ThermostatState, kinetic2: [f64; 3]) -> Moves {
         self.step_chains(memory, kinetic2);
         self.piston.couple(of(memory), kinetic2, self.timestep);
         let friction = memory.chain_velocity[0];
         let state = of(memory);
-        let factor = self.piston.factor(state, friction, self.timestep);
-        let growth = Piston::drift(state, self.timestep);
-        Moves { before: factor * growth.path, edges: growth.edges, after: factor * growth.rest }
+        let factors = self.piston.factors(state, friction, self.timestep);
+        let growth = self.piston.drift(state, self.timestep);
+        Moves {
+            before: std::array::from_fn(|axis| factors[axis] * growth[axis].path),
+            edges: growth.map(|growth| growth.edges),
+            after: std::array::from_fn(|axis| factors[axis] * growth[axis].rest),
+        }
     }
 
     /// After the drift, by twice the kinetic energy there.
-    pub fn end(&self, memory: &mut ThermostatState, kinetic2: f64) {
+    pub fn end(&self, memory: &mut ThermostatState, kinetic2: [f64; 3]) {
         self.piston.couple(of(memory), kinetic2, self.timestep);
         self.step_chains(memory, kinetic2);
     }
 
-    fn step_chains(&self, memory: &mut ThermostatState, kinetic2: f64) {
+    fn step_chains(&self, memory: &mut ThermostatState, kinetic2: [f64; 3]) {
+        let kinetic2 = kinetic2.iter().sum();
         let ThermostatState { chain_position, chain_velocity, .. } = memory;
         self.chain.step_links(chain_position, chain_velocity, kinetic2, 0.5 * self.timestep);
         self.piston.step_chain(of(memory), self.timestep);
@@ -72,7 +82,8 @@ impl PistonStep {
 impl Moves {
     /// The box after the drift.
     pub fn grown(&self, simulation_box: &SimulationBox) -> SimulationBox {
-        let edges = simulation_box.edges().iter().map(|edge| edge * self.edges);
+        let edges = simulation_box.edges().iter().zip(self.edges);
+        let edges = edges.map(|(edge, factor)| edge * factor);
         SimulationBox::new(&edges.collect::<Vec<_>>())
     }
 }

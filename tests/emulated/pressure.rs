@@ -56,6 +56,12 @@ thermostat = { kind = "nose-hoover", temperature = 1.5, period = 0.5 }
 barostat = { kind = "mtk", pressure = 24.0, time = 0.1 }
 observe = { thermodynamics = 15 }
 [[stage]]
+name = "piston-by-axis"
+steps = 30
+thermostat = { kind = "nose-hoover", temperature = 1.5, period = 0.5 }
+barostat = { kind = "mtk", pressure = 14.0, time = 0.1, coupling = "anisotropic" }
+observe = { thermodynamics = 15 }
+[[stage]]
 name = "nve"
 steps = 20
 observe = { thermodynamics = 5 }
@@ -70,7 +76,7 @@ fn a_piston_has_the_bits_of_the_cpu() {
         let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
         expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
         run_on_the_gpu(&found);
-        for stage in ["piston", "nve"] {
+        for stage in ["piston", "piston-by-axis", "nve"] {
             let [expected, found] =
                 [&expected, &found].map(|job| job.path(&format!("out/{stage}.h5")));
             assert_same_numbers(&expected, &found);
@@ -91,7 +97,7 @@ fn many_pistons_have_the_bits_of_the_cpu() {
     let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
     expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
     run_on_the_gpu(&found);
-    for stage in ["piston", "nve"] {
+    for stage in ["piston", "piston-by-axis", "nve"] {
         let [expected, found] = [&expected, &found].map(|job| job.path(&format!("out/{stage}.h5")));
         assert_same_numbers(&expected, &found);
     }

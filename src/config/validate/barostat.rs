@@ -115,12 +115,6 @@ fn piston(
             checker.reject(span, message, "leave it out");
         }
     }
-    if let Some(typed) = &document.coupling
-        && typed.value == Coupling::Anisotropic
-    {
-        let message = "a piston moves all edges together";
-        checker.reject(&typed.span, message, "\"isotropic\", or kind = \"cell-rescaling\"");
-    }
     let chain_length = checker.integer_or(
         &document.span,
         "chain_length",
@@ -148,7 +142,7 @@ fn piston(
         time,
         compressibility: 0.0,
         every: 1,
-        coupling: Coupling::Isotropic,
+        coupling: document.coupling.as_ref().map(|typed| typed.value).unwrap_or_default(),
         chain_length: chain_length as usize,
     })
 }

@@ -9,8 +9,8 @@ use super::stepper::{SingleRank, Stepper};
 use crate::engine::EngineError;
 use crate::engine::pair_core::{Limits, core_distances};
 use crate::engine::piston::PistonStep;
-use crate::engine::precision::Policy;
-use crate::engine::thermostats::{Steps, Velocities};
+use crate::engine::precision::{ExactSum, Policy};
+use crate::engine::thermostats::Steps;
 use crate::potential::PotentialPlan;
 use crate::system::SimulationBox;
 
@@ -35,8 +35,8 @@ impl Cores {
 /// What is kept between the steps of an engine.
 #[derive(Default)]
 pub struct Kept {
-    /// Of the present state, if it is known.
-    virial: Option<f64>,
+    /// Along each axis, of the present state, if it is known.
+    virial: Option<[f64; 3]>,
     cores: Option<Cores>,
 }
 
@@ -75,13 +75,13 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         let of_step = of_step.expect("the stage has a piston");
         self.kick()?;
         self.kick_piston(&of_step)?;
-        let kinetic2 = self.kinetic2_of_half_step()?;
+        let kinetic2 = self.kinetic2_by_axis()?;
         let moves = of_step.begin(&mut self.thermostat, kinetic2);
-        self.scale_all(moves.before)?;
+        self.scale_by_axis(moves.before)?;
         self.take_grown(moves.grown(self.state.simulation_box()));
         let needs_rebuild = self.drift()?;
-        self.scale_all(moves.after)?;
-        let kinetic2 = self.kinetic2_of_half_step()?;
+        self.scale_by_axis(moves.after)?;
+        let kinetic2 = self.kinetic2_by_axis()?;
         of_step.end(&mut self.thermostat, kinetic2);
         self.piston.forget_virial();
         Ok((of_step, needs_rebuild))
@@ -92,13 +92,19 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         self.kick_piston(of_step)
     }
 
+    /// Twice the kinetic energy along each axis.
+    fn kinetic2_by_axis(&self) -> Result<[f64; 3], EngineError> {
+        let [xx, yy, zz, ..] = self.kinetic_sums()?;
+        Ok([xx, yy, zz].map(ExactSum::value))
+    }
+
     /// Half a step of the piston by the virial of the present state.
     fn kick_piston(&mut self, of_step: &PistonStep) -> Result<(), EngineError> {
         let virial = match self.piston.virial {
             Some(virial) => virial,
             None => {
                 let [_, xx, yy, zz, ..] = self.energy_and_virial()?;
-                xx + yy + zz
+                [xx, yy, zz]
             }
         };
         self.piston.virial = Some(virial);

@@ -20,9 +20,9 @@ device_struct! {
 device_struct! {
     /// A drift under a piston (`kernels/md/piston.cuh`).
     pub struct PistonDrift {
-        /// On all velocities, before and after.
-        pub before: f64,
-        pub after: f64,
+        /// On all velocities along each axis, before and after.
+        pub before: [f64; 3],
+        pub after: [f64; 3],
         /// Squared displacement up to which lists are good in the box of after.
         pub limit2: f64,
     }
@@ -70,15 +70,15 @@ device_constants! {
 }
 
 device_constants! {
-    /// Sums of steps under a piston: of m v^2 after the drift; the virial, of which each pair counts twice, along each axis; of m v^2 after
-    /// half a kick of the next step; whether lists are to be made anew; all of them. Behind these are the sums of `measure_pairs` that
+    /// Sums of steps under a piston, along each axis: of m v^2 after the drift; the virial, of which each pair counts twice; of m v^2 after
+    /// half a kick of the next step. Then whether lists are to be made anew; all of them. Behind these are the sums of `measure_pairs` that
     /// a first step needs.
     pub mod piston_sums: u32 {
         PISTON_KINETIC = 0;
-        PISTON_VIRIAL = 1;
-        PISTON_NEXT_KINETIC = 4;
-        PISTON_REBUILDS = 5;
-        PISTON_SUMS = 6;
+        PISTON_VIRIAL = 3;
+        PISTON_NEXT_KINETIC = 6;
+        PISTON_REBUILDS = 9;
+        PISTON_SUMS = 10;
     }
 }
 

@@ -31,33 +31,41 @@ kernels! {
 
 /// Macros of the programs of a plan.
 pub fn macros(plan: &Plan) -> Vec<(&'static str, String)> {
-    let Some(of_any_size) = plan.has_piston().then_some("0") else { return Vec::new() };
-    vec![("PISTON", "1".to_owned()), ("SATURATING", of_any_size.to_owned())]
+    if !plan.has_piston() {
+        return Vec::new();
+    }
+    // Of boxes of any size, and of any shape where edges move by themselves.
+    let mut macros = vec![("PISTON", "1".to_owned()), ("SATURATING", "0".to_owned())];
+    if plan.has_pistons_by_axis() {
+        macros.push(("CUBIC", "0".to_owned()));
+    }
+    macros
 }
 
 /// What the sums of a step amount to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Summed {
-    kinetic2: f64,
+    kinetic2: [f64; 3],
     pub needs_rebuild: bool,
 }
 
-/// What the sums at the end of a step amount to.
+/// What the sums at the end of a step amount to, along each axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EndOfStep {
-    pub virial: f64,
+    pub virial: [f64; 3],
     /// After half a kick of the next step, if it was taken.
-    pub next_kinetic2: f64,
+    pub next_kinetic2: [f64; 3],
 }
 
-fn value(sum: SplitSum) -> f64 {
-    ExactSum::from_units(sum.units()).value()
+/// Values of three sums from one on.
+fn along(sums: &[SplitSum], first: u32) -> [f64; 3] {
+    std::array::from_fn(|axis| ExactSum::from_units(sums[first as usize + axis].units()).value())
 }
 
 impl Summed {
     pub fn of(sums: &[SplitSum]) -> Self {
         Summed {
-            kinetic2: value(sums[PISTON_KINETIC as usize]),
+            kinetic2: along(sums, PISTON_KINETIC),
             needs_rebuild: sums[PISTON_REBUILDS as usize].units() != 0,
         }
     }
@@ -65,17 +73,14 @@ impl Summed {
 
 impl EndOfStep {
     pub fn of(sums: &[SplitSum]) -> Self {
-        let first = PISTON_VIRIAL as usize;
-        let along = |axis: usize| 0.5 * value(sums[first + axis]);
-        let next_kinetic2 = value(sums[PISTON_NEXT_KINETIC as usize]);
-        EndOfStep { virial: along(0) + along(1) + along(2), next_kinetic2 }
+        let virial = along(sums, PISTON_VIRIAL).map(|of_both| 0.5 * of_both);
+        EndOfStep { virial, next_kinetic2: along(sums, PISTON_NEXT_KINETIC) }
     }
 
     /// Before a first step, of sums of `measure_pairs` behind the others.
     pub fn before_first(sums: &[SplitSum]) -> Self {
         let [_, xx, yy, zz, ..] = pair_sums_of(&sums[PISTON_SUMS as usize..]);
-        let next_kinetic2 = value(sums[PISTON_NEXT_KINETIC as usize]);
-        EndOfStep { virial: xx + yy + zz, next_kinetic2 }
+        EndOfStep { virial: [xx, yy, zz], next_kinetic2: along(sums, PISTON_NEXT_KINETIC) }
     }
 }
 
