@@ -250,12 +250,12 @@ fn a_gas_under_a_piston_has_its_exact_volume() {
 }
 
 /// The liquid under a piston at some pressure away from its own.
-fn under_piston(timestep: f64) -> (Plan, StageContext) {
+fn under_piston(timestep: f64, coupling: Coupling) -> (Plan, StageContext) {
     let (mut plan, _) = liquid();
     plan.run.timestep = timestep;
     let stage = StageContext {
         thermostat: thermostat_at(chain(0.5), 1.5),
-        barostat: Some(piston(10.0, 0.3)),
+        barostat: Some(BarostatPlan { coupling, ..piston(10.0, 0.3) }),
         steps: 1000,
         ..StageContext::none(0)
     };
@@ -269,8 +269,14 @@ fn the_energy_with_a_piston_is_conserved_to_second_order() {
     engine.draw_velocities(1.5, true).unwrap();
     engine.advance(100).unwrap();
     let melt = engine.export().unwrap();
+    for coupling in [Coupling::Isotropic, Coupling::Anisotropic] {
+        the_energy_is_conserved(&melt, coupling);
+    }
+}
+
+fn the_energy_is_conserved(melt: &ExactState, coupling: Coupling) {
     let changes = [0.004, 0.002].map(|timestep| {
-        let (plan, stage) = under_piston(timestep);
+        let (plan, stage) = under_piston(timestep, coupling);
         let state = melt.at_timestep(timestep, &plan.system.species).unwrap();
         let mut engine = engine::create(&plan, &state).unwrap();
         engine.begin_stage(&StageContext { first_step: 100, ..stage }).unwrap();
@@ -286,15 +292,15 @@ fn the_energy_with_a_piston_is_conserved_to_second_order() {
         (sum / f64::from(parts)).sqrt()
     });
     // Kinetic energies of whole steps fluctuate around it by the second order, too.
-    assert!(changes[0] < 3e-3, "{changes:?}");
-    assert!((3.0..5.0).contains(&(changes[0] / changes[1])), "{changes:?}");
+    assert!(changes[0] < 3e-3, "{coupling:?}: {changes:?}");
+    assert!((3.0..5.0).contains(&(changes[0] / changes[1])), "{coupling:?}: {changes:?}");
 }
 
 #[test]
 fn states_under_a_piston_do_not_depend_on_threads_stops_or_lists() {
-    let (plan, stage) = under_piston(0.004);
-    let first = supercool::initial::create(&plan).unwrap();
-    let run = |parts: &[u64], threads, skin| {
+    let first = supercool::initial::create(&under_piston(0.004, Coupling::Isotropic).0).unwrap();
+    let run = |coupling, parts: &[u64], threads, skin| {
+        let (plan, stage) = under_piston(0.004, coupling);
         let mut state = first.clone();
         for &steps in parts {
             let mut plan = plan.clone();
@@ -309,9 +315,46 @@ fn states_under_a_piston_do_not_depend_on_threads_stops_or_lists() {
         }
         ExactState { memory: None, ..state }
     };
-    let expected = run(&[90], 1, 0.25);
-    let volume = expected.simulation_box.volume();
-    assert!((volume / first.simulation_box.volume() - 1.0).abs() > 0.02, "{volume}");
-    assert_eq!(run(&[1, 40, 49], 2, 0.1), expected);
-    assert!(expected.thermostat.piston.is_some());
+    for coupling in [Coupling::Isotropic, Coupling::Anisotropic] {
+        let expected = run(coupling, &[90], 1, 0.25);
+        let simulation_box = &expected.simulation_box;
+        let volume = simulation_box.volume();
+        assert!((volume / first.simulation_box.volume() - 1.0).abs() > 0.02, "{volume}");
+        let edges = simulation_box.edges();
+        let keeps_shape = edges.windows(2).all(|pair| pair[0] == pair[1]);
+        assert_eq!(keeps_shape, coupling == Coupling::Isotropic, "{edges:?}");
+        assert_eq!(run(coupling, &[1, 40, 49], 2, 0.1), expected);
+        assert!(expected.thermostat.piston.is_some());
+    }
+}
+
+/// All ranks move the same piston; lists and ghosts are made anew in boxes of several sizes, and steps go on in the last one.
+#[test]
+fn states_under_a_piston_do_not_depend_on_ranks() {
+    for (ranks, coupling) in [(2, Coupling::Anisotropic), (4, Coupling::Isotropic)] {
+        ranks_have_the_bits_of_one(ranks, coupling);
+    }
+}
+
+fn ranks_have_the_bits_of_one(count: usize, coupling: Coupling) {
+    let (mut plan, stage) = under_piston(0.004, coupling);
+    plan.run.skin = Some(0.25);
+    let first = supercool::initial::create(&plan).unwrap();
+    let run = |ranks: &Ranks| {
+        let mut engine = engine::create_on(ranks, &plan, &first).unwrap();
+        engine.draw_velocities(1.5, true).unwrap();
+        engine.begin_stage(&stage).unwrap();
+        engine.advance(50).unwrap();
+        engine.advance(40).unwrap();
+        let edge = engine.simulation_box().edges()[0];
+        engine.begin_stage(&StageContext { steps: 100, ..StageContext::none(90) }).unwrap();
+        engine.advance(60).unwrap();
+        let (measured, forces) = (engine.thermodynamics().unwrap(), engine.forces().unwrap());
+        let state = ExactState { memory: None, ..engine.export().unwrap() };
+        (state, edge, measured, forces)
+    };
+    let expected = run(&Ranks::default());
+    let change = expected.1 / first.simulation_box.edges()[0] - 1.0;
+    assert!(change.abs() > 0.007, "{change}");
+    assert_eq!(on_threads(count, |ranks| run(&ranks)), expected, "{count} ranks, {coupling:?}");
 }

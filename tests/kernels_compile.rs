@@ -326,6 +326,48 @@ fn kernels_of_tilted_boxes_compile_without_spills() {
     }
 }
 
+/// What moves the box in each step, of one system.
+#[test]
+fn kernels_under_a_piston_compile_without_spills() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let cases = [(3, 90), (2, 80)].map(|(dimension, architecture)| {
+        let mut plan = plan(
+            Precision::FixedPoint,
+            dimension,
+            PairPotential::LennardJones,
+            Truncation::Shifted,
+        );
+        plan.stages.push(stage());
+        plan.stages.last_mut().unwrap().barostat = Some(BarostatPlan {
+            kind: BarostatKind::Mtk,
+            chain_length: 3,
+            ..barostat(Coupling::Isotropic)
+        });
+        (format!("{dimension}D"), program(&plan), Architecture::Machine(architecture))
+    });
+    for (name, resources) in compile_all(cases.into()) {
+        for kernel in ["kick_under_piston", "drift_under_piston", "forces_under_piston"] {
+            let found = resources.iter().find(|of| of.is_kernel && of.function == kernel).unwrap();
+            println!("{name}: {kernel}: {} registers", found.registers);
+            assert_eq!(found.spills, 0, "{name}: {found:?}");
+        }
+    }
+}
+
+fn barostat(coupling: Coupling) -> BarostatPlan {
+    BarostatPlan {
+        kind: BarostatKind::CellRescaling,
+        pressure: Ramp { from: 1.0, to: 1.0 },
+        time: 1.0,
+        compressibility: 0.03,
+        every: 100,
+        coupling,
+        chain_length: 0,
+    }
+}
+
 /// A multiprocessor has room for 1024 threads: registers are few.
 #[test]
 fn kernels_of_many_systems_compile_and_spill_little() {
@@ -348,15 +390,9 @@ fn kernels_of_many_systems_compile_and_spill_little() {
         }
         // Each system has a box of its own.
         plan.stages.push(stage());
-        plan.stages.last_mut().unwrap().barostat = Some(BarostatPlan {
-            kind: BarostatKind::CellRescaling,
-            pressure: Ramp { from: 1.0, to: 1.0 },
-            time: 1.0,
-            compressibility: 0.03,
-            every: 100,
-            coupling: Coupling::Anisotropic,
-            chain_length: 0,
-        });
+        plan.stages.last_mut().unwrap().barostat = Some(barostat(Coupling::Anisotropic));
+        let under_piston = plan.stages.last_mut().unwrap().barostat.as_mut().unwrap();
+        (under_piston.kind, under_piston.chain_length) = (BarostatKind::Mtk, 3);
         let of_boxes = program(&plan);
         assert!(of_boxes.macros.contains(&("MEMBER_BOXES".to_owned(), "1".to_owned())));
         cases.push((name + ", many boxes", of_boxes, architecture));

@@ -33,6 +33,11 @@ typedef unsigned short HalfBits;
 #define RELISTING 0
 #endif
 
+// Whether a piston moves the box in some stage (`md/piston.cuh`).
+#ifndef PISTON
+#define PISTON 0
+#endif
+
 // Whether the box has a tilt at some time (`md/flow.cuh`).
 #ifndef TILTED
 #define TILTED 0

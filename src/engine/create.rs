@@ -25,7 +25,7 @@ pub fn create_on(
 ) -> Result<Box<dyn Engine>, EngineError> {
     let precision = plan.run.precision;
     match ranks.count() {
-        2.. if plan.has_piston() => Err(EngineError::PistonElsewhere),
+        2.. if plan.has_piston() && !is_on_cpu(plan.run.engine) => Err(EngineError::PistonOnRanks),
         1 => create(plan, state),
         ranks if plan.integrity.is_some() && precision != Precision::FixedPoint => {
             Err(EngineError::RecheckOnRanks { ranks, precision: precision.name() })
@@ -47,9 +47,6 @@ fn as_found_here(plan: &Plan) -> Plan {
 /// If the plan asks for an engine that is not there, or the state does not fit the precision.
 pub fn create(plan: &Plan, state: &ExactState) -> Result<Box<dyn Engine>, EngineError> {
     if !is_on_cpu(plan.run.engine) {
-        if plan.has_piston() {
-            return Err(EngineError::PistonElsewhere);
-        }
         return cuda::create(plan, state);
     }
     on_processor(Processor::new(plan.run.threads.unwrap_or(0))?, plan, state)
@@ -99,7 +96,6 @@ pub(super) fn create_systems(
     machine: Machine,
 ) -> Result<Box<dyn Ensemble>, EngineError> {
     let threads = match machine {
-        Machine::Gpus(_) if plan.has_piston() => return Err(EngineError::PistonElsewhere),
         Machine::Gpus(gpus) => return cuda::create_many(plan, first, &states, gpus),
         Machine::Threads(threads) => threads,
     };

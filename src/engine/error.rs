@@ -120,10 +120,12 @@ pub enum EngineError {
     NarrowForTilt { edges: [f64; 2], tilt: f64, needed: f64, reach: f64 },
 
     #[error(
-        "the barostat \"mtk\" moves the box in every step, which one rank on a processor does, and no GPU or several ranks"
+        "the barostat \"mtk\" moves the box in every step, which one GPU does, and not several that share a system"
     )]
-    #[diagnostic(help("run.engine = \"cpu\" on one rank, or the barostat \"cell-rescaling\""))]
-    PistonElsewhere,
+    #[diagnostic(help(
+        "one rank for a system, run.engine = \"cpu\", or the barostat \"cell-rescaling\""
+    ))]
+    PistonOnRanks,
 
     #[error("the state has {found} particles, the plan {expected}")]
     ParticleCount { found: usize, expected: usize },

@@ -20,6 +20,7 @@ mod minimizers;
 mod outlook;
 mod pair_core;
 mod pending;
+mod piston;
 pub mod precision;
 mod replicas;
 pub mod report;

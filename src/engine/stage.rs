@@ -3,7 +3,9 @@ use serde::{Deserialize, Serialize};
 use super::barostat::VolumeTrial;
 use super::swaps::SwapTrials;
 use crate::integrator::{NoseHooverChain, Piston, PistonState, ThermostatState, andersen};
-use crate::plan::{BarostatKind, BarostatPlan, ShearPlan, SwapPlan, Thermostat, ThermostatPlan};
+use crate::plan::{
+    BarostatKind, BarostatPlan, Coupling, ShearPlan, SwapPlan, Thermostat, ThermostatPlan,
+};
 use crate::system::Species;
 
 /// What an engine must know of the stage that it runs.
@@ -95,7 +97,8 @@ impl StageContext {
     pub fn piston(&self, dimension: usize, particles: usize) -> Option<Piston> {
         let barostat = self.barostat.filter(|barostat| barostat.kind == BarostatKind::Mtk)?;
         Some(Piston {
-            dimension: dimension as f64,
+            dimension,
+            by_axis: barostat.coupling == Coupling::Anisotropic,
             degrees_of_freedom: self.degrees_of_freedom(dimension, particles) as f64,
             temperature: self.thermostat?.temperature.from,
             pressure: barostat.pressure.from,
@@ -175,7 +178,8 @@ impl StageContext {
         let of_piston = self.barostat.map_or(0, |barostat| barostat.chain_length);
         let held = memory.piston.as_ref().map_or(0, |piston| piston.chain_velocity.len());
         if step == self.first_step || held != of_piston {
-            memory.piston = (of_piston > 0).then(|| PistonState::new(of_piston));
+            let by_axis = self.barostat.is_some_and(|of| of.coupling == Coupling::Anisotropic);
+            memory.piston = (of_piston > 0).then(|| PistonState::new(by_axis, of_piston));
         }
     }
 }

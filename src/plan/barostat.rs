@@ -23,6 +23,14 @@ impl Plan {
         self.stages.iter().any(|stage| stage.barostat.is_some_and(moves))
     }
 
+    /// Whether pistons move each edge of the box by itself in a stage.
+    pub fn has_pistons_by_axis(&self) -> bool {
+        let moves = |barostat: BarostatPlan| {
+            barostat.kind == BarostatKind::Mtk && barostat.coupling == Coupling::Anisotropic
+        };
+        self.stages.iter().any(|stage| stage.barostat.is_some_and(moves))
+    }
+
     /// Name of the stage whose barostat has left each system in a box of its own, in a stage.
     pub fn own_boxes_since(&self, stage: usize) -> Option<&str> {
         let mut before = self.stages[..stage].iter();

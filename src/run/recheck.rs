@@ -277,7 +277,7 @@ fn same_thermostat(one: &ThermostatState, other: &ThermostatState) -> bool {
         let chain = state.chain_position.iter().chain(&state.chain_velocity);
         let piston = state.piston.iter().flat_map(|piston| {
             let chain = piston.chain_position.iter().chain(&piston.chain_velocity);
-            chain.chain([&piston.velocity])
+            chain.chain(&piston.velocity)
         });
         chain.chain(piston).chain([&state.heat]).map(|number| number.to_bits()).collect()
     };

@@ -47,6 +47,62 @@ fn constant_pressure_has_the_numbers_of_the_cpu() {
     }
 }
 
+/// A box that a piston moves in each step, towards a smaller volume: lists are made anew, in boxes of several sizes.
+const PISTON: &str = r#"
+[[stage]]
+name = "piston"
+steps = 90
+thermostat = { kind = "nose-hoover", temperature = 1.5, period = 0.5 }
+barostat = { kind = "mtk", pressure = 24.0, time = 0.1 }
+observe = { thermodynamics = 15 }
+[[stage]]
+name = "piston-by-axis"
+steps = 30
+thermostat = { kind = "nose-hoover", temperature = 1.5, period = 0.5 }
+barostat = { kind = "mtk", pressure = 14.0, time = 0.1, coupling = "anisotropic" }
+observe = { thermodynamics = 15 }
+[[stage]]
+name = "nve"
+steps = 20
+observe = { thermodynamics = 5 }
+"#;
+
+#[test]
+fn a_piston_has_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    for (dimension, count) in [(3, 256), (2, 144)] {
+        let run = "timestep = 0.004\ntune = false";
+        let toml = kob_andersen(dimension, count, "fixed-point", run) + PISTON;
+        let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+        expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+        run_on_the_gpu(&found);
+        for stage in ["piston", "piston-by-axis", "nve"] {
+            let [expected, found] =
+                [&expected, &found].map(|job| job.path(&format!("out/{stage}.h5")));
+            assert_same_numbers(&expected, &found);
+        }
+        let density = expected.series("piston", "density");
+        let changed = density.iter().any(|now| (now / density[0] - 1.0).abs() > 0.02);
+        assert!(changed, "{dimension}D: {density:?}");
+    }
+}
+
+/// Systems whose pistons differ, and whose lists are made anew together.
+#[test]
+fn many_pistons_have_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let run = "timestep = 0.004\ntune = false\nskin = 0.15";
+    let ensemble = "[ensemble]\nkind = \"independent\"\nsystems = 3\n";
+    let toml = kob_andersen(3, 256, "fixed-point", run) + PISTON + ensemble;
+    let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    run_on_the_gpu(&found);
+    for stage in ["piston", "piston-by-axis", "nve"] {
+        let [expected, found] = [&expected, &found].map(|job| job.path(&format!("out/{stage}.h5")));
+        assert_same_numbers(&expected, &found);
+    }
+}
+
 const LATER: &str = r#"
 [[stage]]
 name = "nvt"

@@ -6,9 +6,7 @@ use crate::config::defaults;
 use crate::config::document::{
     Barostat, Document, PlainOr, Stage, Table, Thermostat, ThermostatKind, Written,
 };
-use crate::plan::{
-    BarostatKind, BarostatPlan, Coupling, EngineChoice, EnsembleKind, Plan, Precision, Ramp,
-};
+use crate::plan::{BarostatKind, BarostatPlan, Coupling, EnsembleKind, Plan, Precision, Ramp};
 
 /// Of its time.
 const LEAST_STEPS_OF_PISTON: f64 = 25.0;
@@ -117,12 +115,6 @@ fn piston(
             checker.reject(span, message, "leave it out");
         }
     }
-    if let Some(typed) = &document.coupling
-        && typed.value == Coupling::Anisotropic
-    {
-        let message = "a piston moves all edges together";
-        checker.reject(&typed.span, message, "\"isotropic\", or kind = \"cell-rescaling\"");
-    }
     let chain_length = checker.integer_or(
         &document.span,
         "chain_length",
@@ -150,7 +142,7 @@ fn piston(
         time,
         compressibility: 0.0,
         every: 1,
-        coupling: Coupling::Isotropic,
+        coupling: document.coupling.as_ref().map(|typed| typed.value).unwrap_or_default(),
         chain_length: chain_length as usize,
     })
 }
@@ -208,11 +200,6 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
         if plan.run.precision != Precision::FixedPoint {
             let message = "is there in precision \"fixed-point\" only";
             let help = "run.precision = \"fixed-point\", or kind = \"cell-rescaling\"";
-            checker.reject(&typed.kind.span, message, help);
-        }
-        if plan.run.engine == EngineChoice::Cuda {
-            let message = "moves the box in every step, which the processor does, and no GPU";
-            let help = "run.engine = \"cpu\", or kind = \"cell-rescaling\"";
             checker.reject(&typed.kind.span, message, help);
         }
     }

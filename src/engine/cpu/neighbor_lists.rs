@@ -9,7 +9,7 @@ use super::kernels::build_list;
 use super::neighbors::{ListOf, Reach, SortedParticles};
 use super::state::State;
 use crate::arithmetic::Real;
-use crate::engine::cells::{CellGrid, WHOLE};
+use crate::engine::cells::CellGrid;
 use crate::engine::domain::Start;
 use crate::engine::precision::{Policy, Slope};
 use crate::engine::{MemoryLayout, skin};
@@ -201,12 +201,14 @@ impl<P: Policy> NeighborLists<P> {
         self.build(set, state, &around, ghosts, &sorted);
     }
 
-    /// Takes cells of a box whose edges have changed; among ranks they do not.
-    fn fit_cells(&mut self, simulation_box: &SimulationBox) {
-        if self.grid_of.edges() != simulation_box.edges() {
-            self.grid = CellGrid::new(simulation_box, self.farthest, self.particles, WHOLE);
-            self.grid_of = *simulation_box;
+    /// Takes cells of a box whose edges have changed.
+    pub fn fit_cells(&mut self, simulation_box: &SimulationBox) {
+        if self.grid_of.edges() == simulation_box.edges() {
+            return;
         }
+        let grid = if self.is_wide { CellGrid::of_tilted_box } else { CellGrid::new };
+        self.grid = grid(simulation_box, self.farthest, self.particles, self.bounds);
+        self.grid_of = *simulation_box;
     }
 
     /// The lists of a checkpoint: made around the sites of their last building.

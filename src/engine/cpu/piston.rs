@@ -1,16 +1,16 @@
-//! Steps at constant pressure with a [`Piston`], of a whole system on this processor, in `fixed-point`.
+//! Steps at constant pressure with a [`Piston`](crate::integrator::Piston) on this processor, in `fixed-point`.
 //!
 //! Coordinates are fractions of the edges, which a new box leaves as they are; velocities are in units of the edges over the time step,
 //! and are multiplied. So the lists stay, too, as long as the box is not much smaller than where they were made.
 use std::ops::RangeInclusive;
 
 use super::engine::CpuEngine;
-use super::stepper::SingleRank;
+use super::stepper::{SingleRank, Stepper};
 use crate::engine::EngineError;
 use crate::engine::pair_core::{Limits, core_distances};
-use crate::engine::precision::Policy;
-use crate::engine::thermostats::{Steps, Velocities};
-use crate::integrator::{NoseHooverChain, Piston, PistonState, ThermostatState};
+use crate::engine::piston::PistonStep;
+use crate::engine::precision::{ExactSum, Policy};
+use crate::engine::thermostats::Steps;
 use crate::potential::PotentialPlan;
 use crate::system::SimulationBox;
 
@@ -35,8 +35,8 @@ impl Cores {
 /// What is kept between the steps of an engine.
 #[derive(Default)]
 pub struct Kept {
-    /// Of the present state, if it is known.
-    virial: Option<f64>,
+    /// Along each axis, of the present state, if it is known.
+    virial: Option<[f64; 3]>,
     cores: Option<Cores>,
 }
 
@@ -47,84 +47,73 @@ impl Kept {
     }
 }
 
-/// What acts on velocities in a step.
-struct Acting {
-    piston: Piston,
-    chain: NoseHooverChain,
-    timestep: f64,
-}
-
-impl Acting {
-    fn step_chains(&self, memory: &mut ThermostatState, kinetic2: f64) {
-        let ThermostatState { chain_position, chain_velocity, .. } = memory;
-        self.chain.step_links(chain_position, chain_velocity, kinetic2, 0.5 * self.timestep);
-        self.piston.step_chain(of(memory), self.timestep);
+impl<P: Policy> CpuEngine<P, SingleRank> {
+    /// Takes a step of the equations of motion with a piston.
+    pub(super) fn step_with_piston(&mut self) -> Result<(), EngineError> {
+        let (of_step, needs_rebuild) = self.begin_under_piston()?;
+        if needs_rebuild {
+            self.rebuild_in_step();
+        }
+        self.compute_forces(true, &|_| true)?;
+        self.end_under_piston(&of_step)
     }
 }
 
-fn of(memory: &mut ThermostatState) -> &mut PistonState {
-    memory.piston.as_mut().expect("the stage has a piston")
-}
-
-impl<P: Policy> CpuEngine<P, SingleRank> {
+impl<P: Policy, S: Stepper> CpuEngine<P, S> {
     /// Whether a piston moves in the stage.
     pub(super) fn has_piston(&self) -> bool {
         self.stage.piston(self.state.dimension(), self.particle_count()).is_some()
     }
 
-    /// Takes a step of the equations of motion with a piston.
-    pub(super) fn step_with_piston(&mut self) -> Result<(), EngineError> {
+    /// A step up to its drift and what the chains do after it; forces with half a kick come next, and then
+    /// [`end_under_piston`](Self::end_under_piston). Returns whether lists must be rebuilt, too.
+    pub(super) fn begin_under_piston(&mut self) -> Result<(PistonStep, bool), EngineError> {
         self.count_step();
         let (dimension, particles) = (self.state.dimension(), self.particle_count());
-        let degrees = self.stage.degrees_of_freedom(dimension, particles);
-        let acting = Acting {
-            piston: self.stage.piston(dimension, particles).expect("the stage has one"),
-            chain: self.stage.chain(self.state.step, degrees).expect("checked before"),
-            timestep: self.state.timestep(),
-        };
+        let (step, timestep) = (self.state.step, self.state.timestep());
+        let of_step = PistonStep::of(&self.stage, step, dimension, particles, timestep);
+        let of_step = of_step.expect("the stage has a piston");
         self.kick()?;
-        self.kick_piston(&acting)?;
-        let kinetic2 = self.kinetic2_of_half_step()?;
-        acting.step_chains(&mut self.thermostat, kinetic2);
-        acting.piston.couple(of(&mut self.thermostat), kinetic2, acting.timestep);
-        let friction = self.thermostat.chain_velocity[0];
-        let piston = of(&mut self.thermostat);
-        let factor = acting.piston.factor(piston, friction, acting.timestep);
-        let growth = Piston::drift(piston, acting.timestep);
-        self.scale_all(factor * growth.path)?;
-        self.grow(growth.edges);
+        self.kick_piston(&of_step)?;
+        let kinetic2 = self.kinetic2_by_axis()?;
+        let moves = of_step.begin(&mut self.thermostat, kinetic2);
+        self.scale_by_axis(moves.before)?;
+        self.take_grown(moves.grown(self.state.simulation_box()));
         let needs_rebuild = self.drift()?;
-        self.scale_all(factor * growth.rest)?;
-        let kinetic2 = self.kinetic2_of_half_step()?;
-        acting.piston.couple(of(&mut self.thermostat), kinetic2, acting.timestep);
-        acting.step_chains(&mut self.thermostat, kinetic2);
-        if needs_rebuild {
-            self.rebuild_in_step();
-        }
+        self.scale_by_axis(moves.after)?;
+        let kinetic2 = self.kinetic2_by_axis()?;
+        of_step.end(&mut self.thermostat, kinetic2);
         self.piston.forget_virial();
-        self.compute_forces(true, &|_| true)?;
-        self.kick_piston(&acting)
+        Ok((of_step, needs_rebuild))
+    }
+
+    /// Ends a step, after its forces.
+    pub(super) fn end_under_piston(&mut self, of_step: &PistonStep) -> Result<(), EngineError> {
+        self.kick_piston(of_step)
+    }
+
+    /// Twice the kinetic energy along each axis.
+    fn kinetic2_by_axis(&self) -> Result<[f64; 3], EngineError> {
+        let [xx, yy, zz, ..] = self.kinetic_sums()?;
+        Ok([xx, yy, zz].map(ExactSum::value))
     }
 
     /// Half a step of the piston by the virial of the present state.
-    fn kick_piston(&mut self, acting: &Acting) -> Result<(), EngineError> {
+    fn kick_piston(&mut self, of_step: &PistonStep) -> Result<(), EngineError> {
         let virial = match self.piston.virial {
             Some(virial) => virial,
             None => {
                 let [_, xx, yy, zz, ..] = self.energy_and_virial()?;
-                xx + yy + zz
+                [xx, yy, zz]
             }
         };
         self.piston.virial = Some(virial);
-        let volume = self.state.simulation_box().volume();
-        acting.piston.kick(of(&mut self.thermostat), virial, volume, acting.timestep);
+        of_step.kick(&mut self.thermostat, virial, self.state.simulation_box());
         Ok(())
     }
 
-    /// Takes a box with edges longer by this factor, with all numbers of the particles as they are.
-    fn grow(&mut self, factor: f64) {
-        let edges = self.state.simulation_box().edges().iter().map(|edge| edge * factor);
-        let simulation_box = SimulationBox::new(&edges.collect::<Vec<_>>());
+    /// Takes a box that has grown, with all numbers of the particles as they are.
+    fn take_grown(&mut self, simulation_box: SimulationBox) {
         self.state.set_box(simulation_box);
         self.plan.system.simulation_box = simulation_box;
         self.neighbor_lists.set_box(&simulation_box);

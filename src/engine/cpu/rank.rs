@@ -102,6 +102,9 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         let start = Instant::now();
         let waited = self.stepper.domain.waited();
         let result = self.parallel(|engine| {
+            if engine.has_piston() {
+                return engine.steps_with_piston(steps);
+            }
             let end = engine.state.step + steps;
             let mut verified = true;
             while engine.state.step < end || !verified {
@@ -120,6 +123,24 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         self.stepper.stepping[0] += start.elapsed().as_nanos() as i64;
         self.stepper.stepping[1] += self.stepper.domain.waited() - waited;
         result
+    }
+
+    /// Steps in which a piston moves the box. All ranks meet in each of them for its sums, and so agree at once on lists to be rebuilt.
+    fn steps_with_piston(&mut self, steps: u64) -> Result<(), EngineError> {
+        for _ in 0..steps {
+            let (of_step, needs_rebuild) = self.begin_under_piston()?;
+            if self.stepper.domain.largest_unless_fault(needs_rebuild.into())? > 0 {
+                self.stepper.domain.set_box(self.state.simulation_box())?;
+                self.neighbor_lists.fit_cells(self.state.simulation_box());
+                self.rebuild(self.outlook())?;
+            }
+            self.forces_with_ghosts(true)?;
+            self.end_under_piston(&of_step)?;
+            self.verify_now()?;
+        }
+        // Lists were made in another box than steps without a piston foresee.
+        self.stepper.domain.schedule.needs_rebuild(self.state.step + 1);
+        Ok(())
     }
 
     /// Whether the lists are to be rebuilt in the coming step, or the box is flipped in it: particles then change domains.
@@ -172,16 +193,15 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
             let step = self.state.step;
             self.stepper.domain.note_needs_rebuild(step);
         }
-        self.forces_with_ghosts()?;
+        self.forces_with_ghosts(!kicks_at_end(&self.stage))?;
         end_step(self)
     }
 
-    /// Forces in a step, as ghosts come.
+    /// Forces in a step, as ghosts come, with `kick` followed by `v += F dt/2m`.
     ///
     /// # Errors
     /// Those that all ranks meet together; others are noted.
-    fn forces_with_ghosts(&mut self) -> Result<(), EngineError> {
-        let kick = !kicks_at_end(&self.stage);
+    fn forces_with_ghosts(&mut self, kick: bool) -> Result<(), EngineError> {
         let (own, dimension) = (self.state.count(), self.state.dimension());
         let (policy, chunks, sites) = self.state.split();
         let interior = self.force_field.pass(policy, dimension, kick);
@@ -202,7 +222,7 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
     fn rebuilding_step(&mut self) -> Result<(), EngineError> {
         begin_step(self)?;
         self.rebuild(self.outlook())?;
-        self.forces_with_ghosts()?;
+        self.forces_with_ghosts(!kicks_at_end(&self.stage))?;
         end_step(self)
     }
 
@@ -331,6 +351,7 @@ impl<P: Policy> RankEngine for CpuEngine<P, MultiRank> {
     fn take_swaps(&mut self, round: &SwapRound) -> Result<(), EngineError> {
         round.count_in(&mut self.thermostat);
         self.state.take_round(round);
+        self.piston.forget_virial();
         self.parallel(|engine| engine.make_all_anew())
     }
 

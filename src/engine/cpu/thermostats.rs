@@ -55,6 +55,18 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         Ok(())
     }
 
+    /// Multiplies all velocities, along each axis.
+    pub(super) fn scale_by_axis(&mut self, factors: [f64; 3]) -> Result<(), EngineError> {
+        let dimension = self.state.dimension();
+        self.change_velocities(|chunk, i| {
+            for axis in 0..dimension {
+                let velocity = &mut chunk.velocity[axis][i];
+                *velocity = P::scale(*velocity, factors[axis])?;
+            }
+            Some(())
+        })
+    }
+
     fn masses(&self) -> Vec<f64> {
         self.state.species().iter().map(|species| species.mass).collect()
     }
@@ -152,14 +164,7 @@ impl<P: Policy, S: Stepper> Velocities for CpuEngine<P, S> {
     }
 
     fn scale_all(&mut self, factor: f64) -> Result<(), EngineError> {
-        let dimension = self.state.dimension();
-        self.change_velocities(|chunk, i| {
-            for axis in 0..dimension {
-                let velocity = &mut chunk.velocity[axis][i];
-                *velocity = P::scale(*velocity, factor)?;
-            }
-            Some(())
-        })
+        self.scale_by_axis([factor; 3])
     }
 
     fn draw_each(&mut self, temperature: f64, purpose: Purpose) -> Result<(), EngineError> {

@@ -154,7 +154,10 @@ impl<P: DevicePolicy> Group<P> {
                 Some(sampling) => sampling.begin_launch(step, most)?,
                 None => (most, LaunchSamples::NONE),
             };
-            self.run(steps, samples, &rebuild)?;
+            match self.systems[0].has_piston() {
+                true => self.run_with_piston(steps, &rebuild)?,
+                false => self.run(steps, samples, &rebuild)?,
+            }
             left -= steps;
             rebuild.fill(false);
             if let Some(sampling) = &mut self.sampling {

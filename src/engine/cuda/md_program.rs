@@ -9,7 +9,7 @@ use super::memory::Session;
 use super::program::Program;
 use super::samples::{self, SampleKernels};
 use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE, SMALL_BLOCK};
-use super::{advance, arithmetic, box_constants, buffers, measure, swaps, thermostat};
+use super::{advance, arithmetic, box_constants, buffers, measure, piston, swaps, thermostat};
 use crate::engine::EngineError;
 use crate::plan::Plan;
 
@@ -35,6 +35,7 @@ pub fn md_program<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
             ("STRESS", u32::from(samples::is_stress_wanted(plan)).to_string()),
         ])
         .define(force_field.macros(policy, simulation_box))
+        .define(piston::macros(plan))
         .include(&constants::SHARED)
         .include(&[buffers::SHARED, thermostat::SHARED])
         .with_headers(force_field.headers(policy))

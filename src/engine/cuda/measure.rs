@@ -18,6 +18,17 @@ device_struct! {
 }
 
 device_struct! {
+    /// A drift under a piston (`kernels/md/piston.cuh`).
+    pub struct PistonDrift {
+        /// On all velocities along each axis, before and after.
+        pub before: [f64; 3],
+        pub after: [f64; 3],
+        /// Squared displacement up to which lists are good in the box of after.
+        pub limit2: f64,
+    }
+}
+
+device_struct! {
     /// Units of the last digit that all velocities lose; the first ids, up to `rest`, lose one more.
     pub struct Shares {
         pub share: [i64; 3],
@@ -58,7 +69,20 @@ device_constants! {
     }
 }
 
-shared_header!(pub SHARED = "shared/measure.cuh": measured::Declaration, rows::Declaration, Shift, Factors, Shares, ParticleRows);
+device_constants! {
+    /// Sums of steps under a piston, along each axis: of m v^2 after the drift; the virial, of which each pair counts twice; of m v^2 after
+    /// half a kick of the next step. Then whether lists are to be made anew; all of them. Behind these are the sums of `measure_pairs` that
+    /// a first step needs.
+    pub mod piston_sums: u32 {
+        PISTON_KINETIC = 0;
+        PISTON_VIRIAL = 3;
+        PISTON_NEXT_KINETIC = 6;
+        PISTON_REBUILDS = 9;
+        PISTON_SUMS = 10;
+    }
+}
+
+shared_header!(pub SHARED = "shared/measure.cuh": measured::Declaration, piston_sums::Declaration, rows::Declaration, Shift, Factors, PistonDrift, Shares, ParticleRows);
 
 kernels! {
     /// Kernels over all particles, between launches (`kernels/md/measure.cu`).

@@ -1,6 +1,7 @@
 //! Many systems on one GPU: what their kernels read of each, and launches over all of them.
 mod boxes;
 mod mirror;
+mod piston;
 mod scale;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use self::boxes::BoxConstants;
 pub use self::boxes::stay_cubic;
 use self::mirror::Mirror;
+use self::piston::PistonKernels;
 use self::scale::ScaleKernels;
 pub use self::scale::Scaled;
 use super::advance::Launch;
@@ -19,7 +21,7 @@ use super::declare::{Const, Pointer, device_struct, shared_header};
 use super::force_field::ForceField;
 use super::launch::{Grid, Kernel, Kernels, kernels};
 use super::md_program;
-use super::measure::{Factors, MeasureKernels, measured};
+use super::measure::{Factors, MeasureKernels, PistonDrift, measured};
 use super::memory::{Buffer, Session};
 use super::program::Program;
 use super::samples::SamplingConstant;
@@ -41,6 +43,8 @@ device_struct! {
         pub swaps: Swaps,
         /// On its velocities, or on its positions.
         pub factors: Factors,
+        /// Of the coming step under a piston.
+        pub piston: PistonDrift,
         /// Constants of its box, where it has its own.
         pub box_constants: Pointer<Const<u8>>,
     }
@@ -200,6 +204,9 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, sharing: Sharing) -> Pr
     if plan.may_swap() {
         checks += &SwapKernels::checks();
     }
+    if plan.has_piston() {
+        checks += &PistonKernels::checks();
+    }
     let by_length = sharing.all_candidates && P::exact_sum(std::iter::empty()).is_some();
     let macros = [
         ("MEMBERS", "1".to_owned()),
@@ -226,6 +233,8 @@ pub struct Members {
     scale: ScaleKernels,
     /// Where particles may exchange something.
     swap: Option<SwapKernels>,
+    /// Where pistons move the boxes.
+    piston: Option<PistonKernels>,
     pub sharing: Sharing,
     /// What the kernels read.
     members: Mutex<Mirror<Member>>,
@@ -279,6 +288,10 @@ impl Members {
             scale: ScaleKernels::load(&kernels)?,
             swap: match plan.may_swap() {
                 true => Some(SwapKernels::load(&kernels)?),
+                false => None,
+            },
+            piston: match plan.has_piston() {
+                true => Some(PistonKernels::load(&kernels)?),
                 false => None,
             },
             kernels: Arc::new(kernels),
@@ -441,8 +454,16 @@ impl Members {
         &self,
         launch: impl Fn(Pointer<SplitSum>, u32) -> Result<(), EngineError>,
     ) -> Result<Vec<[SplitSum; ALL_SUMS]>, EngineError> {
+        self.sums.clear(self.count() * size_of::<[SplitSum; ALL_SUMS]>())?;
+        self.more_sums_of_all(launch)
+    }
+
+    /// The same where they are added to those that are there.
+    fn more_sums_of_all(
+        &self,
+        launch: impl Fn(Pointer<SplitSum>, u32) -> Result<(), EngineError>,
+    ) -> Result<Vec<[SplitSum; ALL_SUMS]>, EngineError> {
         let count = self.count();
-        self.sums.clear(count * size_of::<[SplitSum; ALL_SUMS]>())?;
         for first in (0..count).step_by(MOST_OF_LAUNCH) {
             self.select(first)?;
             let systems = (count - first).min(MOST_OF_LAUNCH) as u32;

@@ -23,6 +23,8 @@ mod memory;
 mod minimize;
 mod neighbor_lists;
 mod page_locked;
+mod piston;
+mod piston_of_many;
 pub mod program;
 mod rank;
 mod raw_state;

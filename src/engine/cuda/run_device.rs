@@ -198,8 +198,17 @@ impl RunDevice {
             None => self.kernels.held("box_constants")?,
             Some(Place { members, system }) => members.constants_of_box(*system),
         };
-        self.return_constants(&box_constants::bytes_nearby(policy, force_field))?;
+        self.take_constants_nearby(policy, force_field)?;
         Ok(before)
+    }
+
+    /// Gives the kernels the constants of another box of about the same size.
+    pub fn take_constants_nearby<P: DevicePolicy>(
+        &self,
+        policy: &P,
+        force_field: &ForceField<P>,
+    ) -> Result<(), EngineError> {
+        self.return_constants(&box_constants::bytes_nearby(policy, force_field))
     }
 
     /// Gives the kernels such constants back.

@@ -62,6 +62,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("md/neighbor_lists.cuh"),
     header!("md/measure.cu"),
     header!("md/passes.cuh"),
+    header!("md/piston.cuh"),
     header!("md/rebuild.cuh"),
     header!("md/sample.cuh"),
     header!("md/stress.cuh"),

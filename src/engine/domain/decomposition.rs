@@ -10,6 +10,7 @@ use super::schedule::RebuildSchedule;
 use super::{Communicator, DomainGrid, GpuMessage, Message, Start};
 use crate::engine::EngineError;
 use crate::engine::precision::{ExactSum, Policy};
+use crate::system::SimulationBox;
 
 /// What a rank knows of the others, and what it has to tell them.
 pub struct Domain {
@@ -18,6 +19,8 @@ pub struct Domain {
     rank: usize,
     /// Particles of all ranks.
     pub total: usize,
+    /// Cutoff and skin; and the distance up to which others' particles are ghosts.
+    reach_of_lists: f64,
     reach: f64,
     /// Places in memory of the particles that each neighbor has as ghosts.
     sent: Vec<Vec<u32>>,
@@ -51,6 +54,11 @@ pub struct Verdict {
 const MARGIN: f64 = 1e-5;
 const EDGE_MARGIN: f64 = 1e-6;
 
+fn reach_of_ghosts(reach: f64, simulation_box: &SimulationBox) -> f64 {
+    let longest = simulation_box.edges().iter().copied().fold(0.0, f64::max);
+    reach * (1.0 + MARGIN) + longest * EDGE_MARGIN
+}
+
 impl Domain {
     /// `reach`: cutoff and skin. Lists are built at the step of the start.
     ///
@@ -67,7 +75,6 @@ impl Domain {
         let grid = DomainGrid::for_tilts(start.takes_tilts, simulation_box, ranks, reach)?;
         let rank = communicator.rank();
         let neighbors = grid.neighbors(rank);
-        let longest = simulation_box.edges().iter().copied().fold(0.0, f64::max);
         Ok(Domain {
             sent: vec![Vec::new(); neighbors.len()],
             messages: neighbors
@@ -78,7 +85,8 @@ impl Domain {
             grid,
             communicator,
             total,
-            reach: reach * (1.0 + MARGIN) + longest * EDGE_MARGIN,
+            reach_of_lists: reach,
+            reach: reach_of_ghosts(reach, simulation_box),
             ghost_id: Vec::new(),
             ghost_species: Vec::new(),
             schedule: RebuildSchedule::built(step),
@@ -87,6 +95,16 @@ impl Domain {
             heat: Vec::new(),
             waited: AtomicI64::new(0),
         })
+    }
+
+    /// Takes the same domains, as fractions of the edges, in another box; ghosts are still to be chosen.
+    ///
+    /// # Errors
+    /// If the domains are too small there, which all ranks find.
+    pub fn set_box(&mut self, simulation_box: &SimulationBox) -> Result<(), EngineError> {
+        self.grid = self.grid.in_box(simulation_box, self.reach_of_lists)?;
+        self.reach = reach_of_ghosts(self.reach_of_lists, simulation_box);
+        Ok(())
     }
 
     pub fn grid(&self) -> &DomainGrid {

@@ -231,8 +231,12 @@ impl Engine for DomainEngine {
             let part = left.min(to_trials);
             self.ranks.order(&Order::Advance(part));
             self.own.advance(part)?;
+            let has_barostat = self.stage.as_ref().is_some_and(|stage| stage.barostat.is_some());
+            if has_barostat {
+                self.plan.system.simulation_box = self.own.simulation_box();
+            }
             self.take_swaps()?;
-            if self.stage.as_ref().is_some_and(|stage| stage.barostat.is_some()) {
+            if has_barostat {
                 take_trial(&mut Trying { engine: self, before: None })?;
             }
             left -= part;

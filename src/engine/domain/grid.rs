@@ -96,15 +96,21 @@ impl DomainGrid {
             .min_by(|a, b| weight(a).total_cmp(&weight(b)));
         match best {
             Some(count) => Ok(DomainGrid { simulation_box: *simulation_box, count, widening }),
-            None => Err(EngineError::Ranks {
-                ranks,
-                edges: simulation_box.edges().to_vec(),
-                reach,
-                along_x: (widening > 1.0).then_some(reaches[0]),
-                most: room,
-                fitting: fitting(most, u32::try_from(ranks.saturating_mul(2)).unwrap_or(u32::MAX)),
-            }),
+            None => Err(too_small(simulation_box, ranks, reaches)),
         }
+    }
+
+    /// The same domains, as fractions of the edges, in another box.
+    ///
+    /// # Errors
+    /// If edges of a domain are shorter than `reach` there.
+    pub fn in_box(&self, simulation_box: &SimulationBox, reach: f64) -> Result<Self, EngineError> {
+        let reaches = [self.widening * reach, reach, reach];
+        let most = most_domains(simulation_box, reaches);
+        if self.count.iter().zip(most).any(|(&count, most)| count > most) {
+            return Err(too_small(simulation_box, self.total(), reaches));
+        }
+        Ok(DomainGrid { simulation_box: *simulation_box, ..self.clone() })
     }
 
     /// Domains along each axis.
@@ -228,6 +234,20 @@ fn across(x: f64, y: f64, s: f64) -> f64 {
     } else {
         let along = x - s * y;
         along * along + y * y
+    }
+}
+
+/// There is no grid of so many domains.
+fn too_small(simulation_box: &SimulationBox, ranks: usize, reaches: [f64; 3]) -> EngineError {
+    let most = most_domains(simulation_box, reaches);
+    let [along_x, reach, _] = reaches;
+    EngineError::Ranks {
+        ranks,
+        edges: simulation_box.edges().to_vec(),
+        reach,
+        along_x: (along_x > reach).then_some(along_x),
+        most: most.iter().product(),
+        fitting: fitting(most, u32::try_from(ranks.saturating_mul(2)).unwrap_or(u32::MAX)),
     }
 }
 

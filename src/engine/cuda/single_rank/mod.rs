@@ -17,6 +17,7 @@ use crate::engine::cuda::md_program::stepping_program;
 use crate::engine::cuda::members::Sharing;
 use crate::engine::cuda::memory::Session;
 use crate::engine::cuda::neighbor_lists::ListShape;
+use crate::engine::cuda::piston::PistonKernels;
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::run_device::{Place, RunDevice};
 use crate::engine::cuda::state::Source;
@@ -47,6 +48,8 @@ pub struct SingleRank {
     next_tag: u32,
     /// Where particles may exchange something, and the system is alone.
     swap: Option<SwapKernels>,
+    /// Where a piston moves the box of a system that is alone.
+    pub(in crate::engine::cuda) piston: Option<PistonKernels>,
     /// Over pairs in the present state, where a trial has left them and sums do not depend on the order of their terms.
     pub(in crate::engine::cuda) pair_sums: Option<PairSums>,
 }
@@ -102,6 +105,9 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, for_tilts: bool) -> Pro
     let mut checks = AdvanceKernels::checks();
     if plan.may_swap() {
         checks += &SwapKernels::checks();
+    }
+    if plan.has_piston() {
+        checks += &PistonKernels::checks();
     }
     let tilted = [("TILTED", u32::from(for_tilts).to_string())];
     let program = stepping_program("engine.cu", text, policy, plan, checks).define(tilted);
@@ -218,13 +224,14 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             None => SteppingKernels::Alone(engine.stepping_kernels()?),
             Some(_) => SteppingKernels::OfMany,
         };
-        let swap = engine.swap_kernels()?;
+        let (swap, piston) = (engine.swap_kernels()?, engine.piston_kernels()?);
         let stepper = SingleRank {
             kernels,
             sampling: None,
             trials: Vec::new(),
             next_tag: 1,
             swap,
+            piston,
             pair_sums: None,
         };
         let mut engine = engine.with(stepper);
@@ -261,6 +268,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
                 let kernels = self.stepping_kernels()?;
                 self.stepper.kernels = SteppingKernels::Alone(kernels);
                 self.stepper.swap = self.swap_kernels()?;
+                self.stepper.piston = self.piston_kernels()?;
             }
         }
         let rebuilds = self.state.control.rebuilds;
@@ -298,6 +306,13 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
     fn swap_kernels(&self) -> Result<Option<SwapKernels>, EngineError> {
         match (self.plan.may_swap(), self.device.place()) {
             (true, None) => SwapKernels::load(self.device.kernels()).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn piston_kernels(&self) -> Result<Option<PistonKernels>, EngineError> {
+        match (self.plan.has_piston(), self.device.place()) {
+            (true, None) => PistonKernels::load(self.device.kernels()).map(Some),
             _ => Ok(None),
         }
     }
@@ -347,9 +362,14 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
         while left > 0 {
             let to_trials = self.stage.steps_to_trials(self.state.step);
             let (part, samples) = self.prepare_samples(left.min(LONGEST_LAUNCH).min(to_trials))?;
-            let sums = match self.ends_with_volume_trial(part) {
-                true => self.run_to_trial(part, rebuild, samples)?,
-                false => self.run(part, rebuild, false, samples).map(|()| None)?,
+            let sums = if self.has_piston() {
+                self.run_with_piston(part, rebuild)?;
+                None
+            } else if self.ends_with_volume_trial(part) {
+                self.run_to_trial(part, rebuild, samples)?
+            } else {
+                self.run(part, rebuild, false, samples)?;
+                None
             };
             left -= part;
             self.count_samples()?;

@@ -1,0 +1,93 @@
+//! What a piston and the chains of thermostats do in a step between the passes over particles, written once for all engines:
+//! half a kick; [`PistonStep::begin`]; velocities times [`Moves::before`], the new box, the drift, velocities times [`Moves::after`];
+//! [`PistonStep::end`]; forces, half a kick, and [`PistonStep::kick`].
+use super::StageContext;
+use crate::integrator::{NoseHooverChain, Piston, PistonState, ThermostatState};
+use crate::system::SimulationBox;
+
+/// A step under the piston of a stage.
+pub(super) struct PistonStep {
+    piston: Piston,
+    chain: NoseHooverChain,
+    timestep: f64,
+}
+
+/// What a drift does in which the box grows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moves {
+    /// Factors on the velocities before the drift, in units of the edges, along each axis. So below.
+    pub before: [f64; 3],
+    /// Factors on the edges.
+    pub edges: [f64; 3],
+    /// Factors on the velocities after it.
+    pub after: [f64; 3],
+}
+
+impl PistonStep {
+    /// The step that leads to `step`; `None` without a piston.
+    pub fn of(
+        stage: &StageContext,
+        step: u64,
+        dimension: usize,
+        particles: usize,
+        timestep: f64,
+    ) -> Option<Self> {
+        let degrees = stage.degrees_of_freedom(dimension, particles);
+        Some(PistonStep {
+            piston: stage.piston(dimension, particles)?,
+            chain: stage.chain(step, degrees)?,
+            timestep,
+        })
+    }
+
+    /// Half a step of the piston, by the virial of the present state along each axis.
+    pub fn kick(
+        &self,
+        memory: &mut ThermostatState,
+        virial: [f64; 3],
+        simulation_box: &SimulationBox,
+    ) {
+        self.piston.kick(of(memory), virial, simulation_box.volume(), self.timestep);
+    }
+
+    /// Up to the drift, by twice the kinetic energy along each axis after half a kick.
+    pub fn begin(&self, memory: &mut ThermostatState, kinetic2: [f64; 3]) -> Moves {
+        self.step_chains(memory, kinetic2);
+        self.piston.couple(of(memory), kinetic2, self.timestep);
+        let friction = memory.chain_velocity[0];
+        let state = of(memory);
+        let factors = self.piston.factors(state, friction, self.timestep);
+        let growth = self.piston.drift(state, self.timestep);
+        Moves {
+            before: std::array::from_fn(|axis| factors[axis] * growth[axis].path),
+            edges: growth.map(|growth| growth.edges),
+            after: std::array::from_fn(|axis| factors[axis] * growth[axis].rest),
+        }
+    }
+
+    /// After the drift, by twice the kinetic energy there.
+    pub fn end(&self, memory: &mut ThermostatState, kinetic2: [f64; 3]) {
+        self.piston.couple(of(memory), kinetic2, self.timestep);
+        self.step_chains(memory, kinetic2);
+    }
+
+    fn step_chains(&self, memory: &mut ThermostatState, kinetic2: [f64; 3]) {
+        let kinetic2 = kinetic2.iter().sum();
+        let ThermostatState { chain_position, chain_velocity, .. } = memory;
+        self.chain.step_links(chain_position, chain_velocity, kinetic2, 0.5 * self.timestep);
+        self.piston.step_chain(of(memory), self.timestep);
+    }
+}
+
+impl Moves {
+    /// The box after the drift.
+    pub fn grown(&self, simulation_box: &SimulationBox) -> SimulationBox {
+        let edges = simulation_box.edges().iter().zip(self.edges);
+        let edges = edges.map(|(edge, factor)| edge * factor);
+        SimulationBox::new(&edges.collect::<Vec<_>>())
+    }
+}
+
+fn of(memory: &mut ThermostatState) -> &mut PistonState {
+    memory.piston.as_mut().expect("the stage has a piston")
+}
