@@ -4,7 +4,8 @@
 
 struct BoxConstants {
     alignas(16) PolicyConstants policy;
-    alignas(16) Pair pairs[SPECIES_COUNT * SPECIES_COUNT];
+    // More than the alignment of a number would have the constants of a pair in 64 bits loaded together: registers are spilled then.
+    alignas(8) Pair pairs[SPECIES_COUNT * SPECIES_COUNT];
     // Largest `core2` of all pairs, and no less than `coincident2`.
     alignas(16) Real largest_core2;
 };

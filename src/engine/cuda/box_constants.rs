@@ -4,17 +4,17 @@ use super::force_field::ForceField;
 use super::launch::Kernels;
 use crate::engine::EngineError;
 
-/// Those of the force field, in their order behind the policy's.
-const NAMES: [&str; 2] = ["pairs", "largest_core2"];
+/// Those of the force field, in their order behind the policy's; each begins at a multiple of as many bytes.
+const NAMES: [(&str, usize); 2] = [("pairs", 8), ("largest_core2", ALIGNMENT)];
 
-/// Each begins at a multiple of this many bytes.
+/// All together are a multiple of this many bytes.
 const ALIGNMENT: usize = 16;
 
 /// As they lie in memory, of the force field's `constants` by name.
 pub fn bytes<P: DevicePolicy>(policy: &P, constants: &[(&'static str, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = policy.constants().bytes();
-    for name in NAMES {
-        bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+    for (name, alignment) in NAMES {
+        bytes.resize(bytes.len().next_multiple_of(alignment), 0);
         let of_name = constants.iter().find(|(other, _)| *other == name);
         bytes.extend(&of_name.expect("the pair potential has it").1);
     }
@@ -41,6 +41,6 @@ pub fn set_others(
     kernels: &Kernels,
     constants: &[(&'static str, Vec<u8>)],
 ) -> Result<(), EngineError> {
-    let others = constants.iter().filter(|(name, _)| !NAMES.contains(name));
+    let others = constants.iter().filter(|(name, _)| NAMES.iter().all(|(other, _)| other != name));
     others.into_iter().try_for_each(|(name, bytes)| kernels.set_bytes(name, bytes))
 }
