@@ -320,7 +320,8 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         findings.needs_rebuild |= moved;
 #if TAGGED
         // The first lane has the site.
-        bool asks = moved || __any_sync(~0u, findings.error);
+        // All lanes ask for errors.
+        bool has_failed = __any_sync(~0u, findings.error), asks = moved || has_failed;
         Site all[DIMENSION] = {body.site, exchange(body.site, 1), exchange(body.site, 2)};
         if (pass.go_on && active && axis == 0) {
             store_site(TaggedSites{system.sites[work.site_copy ^ 1], pass.next_tag}, p, all, asks);
