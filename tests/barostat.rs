@@ -249,14 +249,16 @@ fn a_gas_under_a_piston_has_its_exact_volume() {
     assert!((variance / (particles * unit * unit) - 1.0).abs() < 0.33, "{variance}");
 }
 
-/// The liquid under a piston at some pressure away from its own.
+/// The liquid under a piston at some pressure away from its own, which falls where one piston moves all edges.
 fn under_piston(timestep: f64, coupling: Coupling) -> (Plan, StageContext) {
     let (mut plan, _) = liquid();
     plan.run.timestep = timestep;
+    let to = if coupling == Coupling::Isotropic { 5.0 } else { 10.0 };
+    let pressure = Ramp { from: 10.0, to };
     let stage = StageContext {
         thermostat: thermostat_at(chain(0.5), 1.5),
-        barostat: Some(BarostatPlan { coupling, ..piston(10.0, 0.3) }),
-        steps: 1000,
+        barostat: Some(BarostatPlan { coupling, pressure, ..piston(10.0, 0.3) }),
+        steps: (4.0 / timestep).round() as u64,
         ..StageContext::none(0)
     };
     (plan, stage)

@@ -1,5 +1,5 @@
 //! What a piston and the chains of thermostats do in a step between the passes over particles, written once for all engines:
-//! half a kick; [`PistonStep::begin`]; velocities times [`Moves::before`], the new box, the drift, velocities times [`Moves::after`];
+//! half a kick; [`PistonStep::begin`], with half a kick of the piston; velocities times [`Moves::before`], the new box, the drift, velocities times [`Moves::after`];
 //! [`PistonStep::end`]; forces, half a kick, and [`PistonStep::kick`].
 use super::StageContext;
 use crate::integrator::{NoseHooverChain, Piston, PistonState, ThermostatState};
@@ -8,6 +8,8 @@ use crate::system::SimulationBox;
 /// A step under the piston of a stage.
 pub(super) struct PistonStep {
     piston: Piston,
+    /// By which the pressure rises before the step.
+    rise: f64,
     chain: NoseHooverChain,
     timestep: f64,
 }
@@ -32,9 +34,11 @@ impl PistonStep {
         particles: usize,
         timestep: f64,
     ) -> Option<Self> {
+        let piston = stage.piston(step, dimension, particles)?;
         let degrees = stage.degrees_of_freedom(dimension, particles);
         Some(PistonStep {
-            piston: stage.piston(dimension, particles)?,
+            piston,
+            rise: piston.pressure - stage.piston(step - 1, dimension, particles)?.pressure,
             chain: stage.chain(step, degrees)?,
             timestep,
         })
@@ -50,8 +54,17 @@ impl PistonStep {
         self.piston.kick(of(memory), virial, simulation_box.volume(), self.timestep);
     }
 
-    /// Up to the drift, by twice the kinetic energy along each axis after half a kick.
-    pub fn begin(&self, memory: &mut ThermostatState, kinetic2: [f64; 3]) -> Moves {
+    /// Up to the drift, by the virial of the present state and twice the kinetic energy after half a kick, along each axis. The energy
+    /// that a rise of the pressure gives counts as heat.
+    pub fn begin(
+        &self,
+        memory: &mut ThermostatState,
+        virial: [f64; 3],
+        kinetic2: [f64; 3],
+        simulation_box: &SimulationBox,
+    ) -> Moves {
+        memory.heat += self.rise * simulation_box.volume();
+        self.kick(memory, virial, simulation_box);
         self.step_chains(memory, kinetic2);
         self.piston.couple(of(memory), kinetic2, self.timestep);
         let friction = memory.chain_velocity[0];

@@ -93,17 +93,22 @@ impl StageContext {
         self.barostat.filter(|barostat| barostat.kind == BarostatKind::CellRescaling)
     }
 
-    /// The piston that moves the box in steps, if there is one.
-    pub fn piston(&self, dimension: usize, particles: usize) -> Option<Piston> {
+    /// The piston that moves the box in steps, if there is one, with the pressure after a step of the run.
+    pub fn piston(&self, step: u64, dimension: usize, particles: usize) -> Option<Piston> {
         let barostat = self.barostat.filter(|barostat| barostat.kind == BarostatKind::Mtk)?;
         Some(Piston {
             dimension,
             by_axis: barostat.coupling == Coupling::Anisotropic,
             degrees_of_freedom: self.degrees_of_freedom(dimension, particles) as f64,
             temperature: self.thermostat?.temperature.from,
-            pressure: barostat.pressure.from,
+            pressure: barostat.pressure.at(step.saturating_sub(self.first_step), self.steps),
             time: barostat.time,
         })
+    }
+
+    /// Whether a piston moves the box in steps.
+    pub fn has_piston(&self) -> bool {
+        self.barostat.is_some_and(|barostat| barostat.kind == BarostatKind::Mtk)
     }
 
     /// The trial to change the volume after a step of the run, if one is due.

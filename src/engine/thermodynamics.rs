@@ -85,7 +85,7 @@ impl Thermodynamics {
         let trace = virial[0] + virial[1] + virial[2];
         let degrees_of_freedom = stage.degrees_of_freedom(dimension, particles);
         let chain = stage.chain(step, degrees_of_freedom).map_or(0.0, |chain| chain.energy(memory));
-        let piston = stage.piston(dimension, particles).zip(memory.piston.as_ref());
+        let piston = stage.piston(step, dimension, particles).zip(memory.piston.as_ref());
         let of_box = piston.map_or(0.0, |(piston, state)| piston.energy(state, volume));
         Thermodynamics {
             step,

@@ -53,7 +53,7 @@ const PISTON: &str = r#"
 name = "piston"
 steps = 90
 thermostat = { kind = "nose-hoover", temperature = 1.5, period = 0.5 }
-barostat = { kind = "mtk", pressure = 24.0, time = 0.1 }
+barostat = { kind = "mtk", pressure = { from = 24.0, to = 20.0 }, time = 0.1 }
 observe = { thermodynamics = 15 }
 [[stage]]
 name = "piston-by-axis"

@@ -275,7 +275,10 @@ fn what_does_not_go_together_with_a_barostat_is_refused_where_it_stands() {
             "which have several temperatures there",
         ),
         (both.replace("cell-rescaling", "mtk"), "the thermostat \"nose-hoover\""),
-        (piston.replace("pressure = 1.0", "pressure = { from = 1.0, to = 2.0 }"), "are constant"),
+        (
+            piston.replace("temperature = 1.5", "temperature = { from = 1.5, to = 1.0 }"),
+            "the temperature is constant",
+        ),
         (piston.replace("time = 1.0", "time = 0.05"), "must not be less than 25 timesteps"),
         (piston.replace("time = 1.0 }", "time = 1.0, every = 5 }"), "every belongs to the barostat"),
         (piston.clone(), "is there in precision"),

@@ -123,9 +123,13 @@ fn piston(
         defaults::CHAIN_LENGTH as u64,
     )?;
     let is_ramp = |typed: &Table<Thermostat>| matches!(typed.temperature.value, PlainOr::Table(_));
-    if pressure.from != pressure.to || stage.thermostat.as_ref().is_some_and(is_ramp) {
-        let message = "with a piston pressure and temperature are constant";
-        checker.reject(&document.span, message, "a ramp needs kind = \"cell-rescaling\"");
+    if stage.thermostat.as_ref().is_some_and(is_ramp) {
+        let message = "with a piston the temperature is constant";
+        checker.reject(
+            &document.span,
+            message,
+            "a number for thermostat.temperature, or kind = \"cell-rescaling\"",
+        );
         return None;
     }
     if let Some(typed) = stage.thermostat.as_ref()

@@ -62,7 +62,7 @@ impl<P: Policy> CpuEngine<P, SingleRank> {
 impl<P: Policy, S: Stepper> CpuEngine<P, S> {
     /// Whether a piston moves in the stage.
     pub(super) fn has_piston(&self) -> bool {
-        self.stage.piston(self.state.dimension(), self.particle_count()).is_some()
+        self.stage.has_piston()
     }
 
     /// A step up to its drift and what the chains do after it; forces with half a kick come next, and then
@@ -74,11 +74,12 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         let of_step = PistonStep::of(&self.stage, step, dimension, particles, timestep);
         let of_step = of_step.expect("the stage has a piston");
         self.kick()?;
-        self.kick_piston(&of_step)?;
+        let virial = self.virial()?;
         let kinetic2 = self.kinetic2_by_axis()?;
-        let moves = of_step.begin(&mut self.thermostat, kinetic2);
+        let simulation_box = *self.state.simulation_box();
+        let moves = of_step.begin(&mut self.thermostat, virial, kinetic2, &simulation_box);
         self.scale_by_axis(moves.before)?;
-        self.take_grown(moves.grown(self.state.simulation_box()));
+        self.take_grown(moves.grown(&simulation_box));
         let needs_rebuild = self.drift()?;
         self.scale_by_axis(moves.after)?;
         let kinetic2 = self.kinetic2_by_axis()?;
@@ -89,7 +90,9 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
 
     /// Ends a step, after its forces.
     pub(super) fn end_under_piston(&mut self, of_step: &PistonStep) -> Result<(), EngineError> {
-        self.kick_piston(of_step)
+        let virial = self.virial()?;
+        of_step.kick(&mut self.thermostat, virial, self.state.simulation_box());
+        Ok(())
     }
 
     /// Twice the kinetic energy along each axis.
@@ -98,18 +101,14 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         Ok([xx, yy, zz].map(ExactSum::value))
     }
 
-    /// Half a step of the piston by the virial of the present state.
-    fn kick_piston(&mut self, of_step: &PistonStep) -> Result<(), EngineError> {
-        let virial = match self.piston.virial {
-            Some(virial) => virial,
-            None => {
-                let [_, xx, yy, zz, ..] = self.energy_and_virial()?;
-                [xx, yy, zz]
-            }
-        };
-        self.piston.virial = Some(virial);
-        of_step.kick(&mut self.thermostat, virial, self.state.simulation_box());
-        Ok(())
+    /// That of the present state, along each axis.
+    fn virial(&mut self) -> Result<[f64; 3], EngineError> {
+        if let Some(virial) = self.piston.virial {
+            return Ok(virial);
+        }
+        let [_, xx, yy, zz, ..] = self.energy_and_virial()?;
+        self.piston.virial = Some([xx, yy, zz]);
+        Ok([xx, yy, zz])
     }
 
     /// Takes a box that has grown, with all numbers of the particles as they are.

@@ -87,7 +87,7 @@ impl EndOfStep {
 impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// Whether a piston moves the box in the stage.
     pub(super) fn has_piston(&self) -> bool {
-        self.stage.piston(self.state.dimension(), self.particle_count()).is_some()
+        self.stage.has_piston()
     }
 
     /// Takes steps under the piston; `rebuild`: lists and forces are to be made anew before.
@@ -155,8 +155,9 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         let (step, timestep) = (self.state.step + 1, self.state.timestep());
         let of_step = PistonStep::of(&self.stage, step, dimension, particles, timestep);
         let of_step = of_step.expect("the stage has a piston");
-        of_step.kick(&mut self.thermostat, before.virial, self.state.simulation_box());
-        let moves = of_step.begin(&mut self.thermostat, before.next_kinetic2);
+        let EndOfStep { virial, next_kinetic2 } = before;
+        let simulation_box = self.state.simulation_box();
+        let moves = of_step.begin(&mut self.thermostat, virial, next_kinetic2, simulation_box);
         (of_step, moves)
     }
 
