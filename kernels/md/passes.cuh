@@ -271,7 +271,13 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         Sum sum[DIMENSION];
         bool too_close = sum_forces(group, tile, p, species, sites, sum);
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
-        Force force = total_of_axis(group, sum);
+        Force total[DIMENSION];
+        total_of_group(group, sum, total);
+        Force force = total[0];
+#pragma unroll
+        for (int other = 1; other < DIMENSION; ++other) {
+            if (axis == other) force = total[other];
+        }
         // Nothing of the sums is left to the time after the factor.
         if (GLOBAL) forget_registers();
         double factor = GLOBAL ? pass.factor() : 1.0;
@@ -320,8 +326,9 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         findings.needs_rebuild |= moved;
 #if TAGGED
         // The first lane has the site.
-        // All lanes ask for errors.
-        bool has_failed = __any_sync(~0u, findings.error), asks = moved || has_failed;
+        bool asks = moved || findings.error;
+        asks |= exchange(asks ? 1 : 0, 1) != 0;
+        asks |= exchange(asks ? 1 : 0, 2) != 0;
         Site all[DIMENSION] = {body.site, exchange(body.site, 1), exchange(body.site, 2)};
         if (pass.go_on && active && axis == 0) {
             store_site(TaggedSites{system.sites[work.site_copy ^ 1], pass.next_tag}, p, all, asks);
