@@ -284,7 +284,7 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         Policy::Kick kick = Policy::kick(policy, force, species);
         Real moved2 = Real(0);
         SplitSum of_tile[2] = {};
-        // At the end of the step, and what they would have been without the thermostat.
+        // The velocity at the end of the step, and what it would have been without the thermostat.
         Velocity ended = {}, without = {};
         auto end_step = [&] {
             if (!pass.kick) return;
