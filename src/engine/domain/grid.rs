@@ -237,7 +237,7 @@ fn across(x: f64, y: f64, s: f64) -> f64 {
     }
 }
 
-/// There is no grid of so many domains.
+/// That the box has no room for a grid of these domains.
 fn too_small(simulation_box: &SimulationBox, ranks: usize, reaches: [f64; 3]) -> EngineError {
     let most = most_domains(simulation_box, reaches);
     let [along_x, reach, _] = reaches;
