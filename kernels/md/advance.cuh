@@ -21,32 +21,7 @@ struct SharedThermostat : GlobalThermostat {
     // Clock at the start of the pass, and cycles of passes and of waiting after them.
     i64 start;
     u64 cycles[2];
-#if TAGGED
-    // Turns whose heat is in the memory.
-    u32 heats;
-
-    // Adds the heats of turns before `end`, in their order; all lanes of a warp of the first block come here. `tag`: of the sums
-    // of turn `end`.
-    __device__ __noinline__ void add_heats(u32 end, u32 tag) {
-        u32 lane = threadIdx.x & 31, first = heats;
-        for (; first < end; first += 32) {
-            u32 turn = first + lane;
-            double heat = turn < end ? value_over_blocks_by_lane(turn, SUM_OF_HEAT, tag - (end - turn)) : 0.0;
-            for (u32 k = 0; k < 32 && first + k < end; ++k) {
-                double of_turn = __shfl_sync(~0u, heat, k);
-                if (lane == 0) memory.heat += of_turn;
-            }
-        }
-        __syncwarp();
-        if (lane == 0) heats = end;
-        __syncwarp();
-    }
-#endif
 };
-
-// Whether the first block adds the heats of many turns at once, which would keep a thermostat that all wait for.
-template <Acting ACTING>
-static constexpr bool ADDS_HEATS_LATER = TAGGED && ACTING == ACTS_GLOBAL;
 
 // Whether the sums of a pass stay in registers: the faster way for Langevin's thermostat in one system with many particles.
 template <Acting ACTING>
@@ -64,17 +39,11 @@ static __device__ __noinline__ void act_after_drift(const Thermostat &thermostat
         if (one) {
             shared.find_factor(thermostat, kinetic2, step);
             if (gives) shared.ready.give();
-            shared.end_step(thermostat, step);
+            shared.end_step(thermostat);
         }
     }
     // Only the first block keeps the heat.
     if (blockIdx.x != 0 || thermostat.kind == THERMOSTAT_NOSE_HOOVER) return;
-#if TAGGED
-    if (ADDS_HEATS_LATER<ACTING>) {
-        if (turn + 1 - shared.heats >= TURNS_OF_HEAT / 2) shared.add_heats(turn + 1, tag + 1);
-        return;
-    }
-#endif
     double heat = value_over_blocks(turn, SUM_OF_HEAT, tag);
     if (one) shared.memory.heat += heat;
 }
@@ -195,15 +164,7 @@ INLINE void go_on_in_flow(const Launch &launch) {
 #endif
 }
 
-// After a number of turns; `tag`: that of the sums of one more.
-template <Acting ACTING>
-INLINE void finish(const Thermostat &thermostat, const Work &work, SharedThermostat &shared, u32 steps_done, u32 turns, u32 tag) {
-#if TAGGED
-    if (blockIdx.x == 0 && ADDS_HEATS_LATER<ACTING>) {
-        if (thermostat.kind != THERMOSTAT_NOSE_HOOVER && threadIdx.x >= blockDim.x - 32) shared.add_heats(turns, tag);
-        __syncthreads();
-    }
-#endif
+INLINE void finish(const Work &work, const SharedThermostat &shared, u32 steps_done) {
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     Control *control = system.control;
     control->copy = work.copy;
@@ -243,9 +204,6 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 #if LOOKS_AHEAD
         list_age.enter(launch.first_step, launch.from, launch.rebuild && !launch.restore);
 #endif
-#if TAGGED
-        shared.heats = 0;
-#endif
     }
     enter_flow(launch);
     __syncthreads();
@@ -258,7 +216,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             work.copy = copy ^ 1;
             work.site_copy = site_copy ^ 1;
         });
-        if (full) return finish<ACTING>(thermostat, work, shared, launch.from, 0, launch.tag);
+        if (full) return finish(work, shared, launch.from);
     }
     if (launch.restore) {
         enter_present_box();
@@ -366,7 +324,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 #endif
             u32 status = *(volatile u32 *)&system.control->status;
             bool has_failed = status != STATUS_DONE && status != STATUS_LISTS_FULL;
-            if (has_failed) return finish<ACTING>(thermostat, work, shared, done - 1, turn, tag + 1);
+            if (has_failed) return finish(work, shared, done - 1);
 #if !RELISTING
             bool full = rebuild_in_step(work.copy, work.site_copy, step, damping, false);
             Work::change<SINGLE_LANE>([&] {
@@ -375,7 +333,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             });
             is_staged = false;
 #endif
-            if (full) return finish<ACTING>(thermostat, work, shared, done, turn, tag + 1);
+            if (full) return finish(work, shared, done);
             acts = come_tagged = false;
             // Once more, with the new lists.
             --done;
@@ -398,7 +356,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
                 // What the lanes of the pass wrote is read by others of the block.
                 __syncthreads();
                 move_before_collision(own);
-                if (collide(thermostat, own, step + 1, turn_of_sums, shared.memory.heat)) return finish<ACTING>(thermostat, work, shared, done, turn, tag + 1);
+                if (collide(thermostat, own, step + 1, turn_of_sums, shared.memory.heat)) return finish(work, shared, done);
                 started = move_after_collision(own, next_sites);
                 next_collision += thermostat.interval;
 #if TILTED
@@ -415,7 +373,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         if (last) {
             // The heat of the last kick; and all that the thermostat remembers is there.
             if (HAS_SUMS) sums.add_to(system.control->sums[0]);
-            return finish<ACTING>(thermostat, work, shared, done, turn, tag + 1);
+            return finish(work, shared, done);
         }
         i64 waiting = clock64();
         bool attention = findings.needs_rebuild || findings.error;
@@ -446,7 +404,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         go_on_in_flow(launch);
         if (TILTED) __syncthreads();
         if (attention) {
-            if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish<ACTING>(thermostat, work, shared, done, turn + 1, tag + 2);
+            if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish(work, shared, done);
             if (HAS_SUMS) {
                 if (threadIdx.x >= blockDim.x - 32) act_after_drift<ACTING>(thermostat, shared, turn, tag + 1, step + 1, false);
                 acts = false;
@@ -472,7 +430,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             is_staged = false;
 #endif
 #endif
-            if (full) return finish<ACTING>(thermostat, work, shared, done + 1, turn + 1, tag + 2);
+            if (full) return finish(work, shared, done + 1);
         } else {
             Work::change<SINGLE_LANE>([&] { work.site_copy ^= 1; });
         }

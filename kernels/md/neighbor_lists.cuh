@@ -145,6 +145,48 @@ INLINE Force total_of_group(const Group &group, Sum sum) {
     return Policy::total(sum);
 }
 
+template <typename Number>
+static constexpr bool IS_INTEGER = false;
+template <>
+constexpr bool IS_INTEGER<i64> = true;
+
+// Of four lanes or more each of the first gets the sum over the group along its axis. What a lane does not integrate it gives to one that
+// does: fewer exchanges than sums of all in all lanes. Floats are added in the order of `total_of_group`.
+INLINE Force total_of_axis(const Group &group, Sum (&sum)[DIMENSION]) {
+    constexpr bool IN_ANY_ORDER = IS_INTEGER<Sum>;
+    const u32 half = 1u << group.lanes_log2 >> 1;
+    if (!IN_ANY_ORDER) {
+        for (u32 offset = half; offset > 2; offset >>= 1) {
+            Sum other[DIMENSION];
+#pragma unroll
+            for (int axis = 0; axis < DIMENSION; ++axis) other[axis] = exchange(sum[axis], offset);
+#pragma unroll
+            for (int axis = 0; axis < DIMENSION; ++axis) Policy::merge(sum[axis], other[axis]);
+        }
+    }
+    // Lanes 0 and 1 of four have the first two axes, 2 and 3 the last one.
+    const bool is_upper = (group.member & 2) != 0, is_odd = (group.member & 1) != 0;
+    Sum first = sum[0], second = sum[1];
+    if (DIMENSION == 3) {
+        Sum given = is_upper ? sum[0] : sum[DIMENSION - 1];
+        first = is_upper ? sum[DIMENSION - 1] : sum[0];
+        Sum for_first = exchange(given, 2), for_second = exchange(second, 2);
+        Policy::merge(first, for_first);
+        Policy::merge(second, for_second);
+    } else {
+        Sum for_first = exchange(first, 2), for_second = exchange(second, 2);
+        Policy::merge(first, for_first);
+        Policy::merge(second, for_second);
+    }
+    const bool has_first = !is_odd || (DIMENSION == 3 && is_upper), gives_first = is_odd || (DIMENSION == 3 && is_upper);
+    Sum mine = has_first ? first : second, given = gives_first ? first : second;
+    Policy::merge(mine, exchange(given, 1));
+    if (IN_ANY_ORDER) {
+        for (u32 offset = half; offset > 2; offset >>= 1) Policy::merge(mine, exchange(mine, offset));
+    }
+    return Policy::total(mine);
+}
+
 // Row after the last one of each segment.
 INLINE void load_row_ends(u32 particle, bool active, u32 (&end)[SPECIES_COUNT]) {
 #pragma unroll

@@ -146,8 +146,8 @@ struct PassOf {
 // Adds the sums of the lanes of a warp, which all come here, as far as the thermostat has them.
 template <Acting ACTING, typename Sums>
 INLINE void add_of_tile(const PassOf &pass, const SplitSum (&of_tile)[2], Sums &sums) {
-    if (ACTING == ACTS_LANGEVIN || (ACTING == ACTS_GLOBAL && !pass.has_friction())) sums.add(0, of_tile[0]);
     if (ACTING == ACTS_GLOBAL && pass.go_on) sums.add(1, of_tile[1]);
+    if (ACTING == ACTS_LANGEVIN || (ACTING == ACTS_GLOBAL && !pass.has_friction())) sums.add(0, of_tile[0]);
 }
 
 // What a pass sums up of the stress in most steps: nothing (else `md/stress.cuh`).
@@ -171,7 +171,7 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
     const PresentSites sites = present_sites_of(system.sites[work.site_copy], work.site_copy);
     Group group = group_of<SINGLE_LANE>();
-    Findings findings = {false, false};
+    Findings findings = {false, TAGGED && pass.failed_before};
     double noise = LANGEVIN ? langevin_noise(pass.thermostat, pass.step + 1) : 0.0;
     Stress::clear();
     for (u32 at = work.first(); at < work.last(); at += warps_of_pass<ACTING>()) {
@@ -271,17 +271,11 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         Sum sum[DIMENSION];
         bool too_close = sum_forces(group, tile, p, species, sites, sum);
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
-        Force total[DIMENSION];
-        total_of_group(group, sum, total);
-        Force force = total[0];
-#pragma unroll
-        for (int other = 1; other < DIMENSION; ++other) {
-            if (axis == other) force = total[other];
-        }
-        // Nothing of the sums is left to the time after the factor.
+        Force force = total_of_axis(group, sum);
+        Policy::Kick kick = Policy::kick(policy, force, species);
+        // Nothing of this is left to the time after the factor.
         if (GLOBAL) forget_registers();
         double factor = GLOBAL ? pass.factor() : 1.0;
-        Policy::Kick kick = Policy::kick(policy, force, species);
         Real moved2 = Real(0);
         SplitSum of_tile[2] = {};
         // The velocity at the end of the step, and what it would have been without the thermostat.
@@ -306,6 +300,8 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
                 }
                 moved2 = body.drift<LANGEVIN>(particles, system.sites[work.site_copy ^ 1], p, findings);
             }
+        };
+        auto store = [&] {
             if (pass.go_on || work.copies()) body.store_place(to, p);
             body.store_velocity(to, p);
             if (axis == 0) work.write_names(p, species);
@@ -320,24 +316,25 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
             end_step();
             begin_step();
         }
+        // Sites first: other blocks may wait for them.
         moved2 = add(moved2, exchange(moved2, 1));
         moved2 = add(moved2, exchange(moved2, 2));
         bool moved = axis < DIMENSION && !(moved2 <= (Real)system.limit2);
         findings.needs_rebuild |= moved;
 #if TAGGED
         // The first lane has the site.
-        bool asks = moved || findings.error;
-        asks |= exchange(asks ? 1 : 0, 1) != 0;
-        asks |= exchange(asks ? 1 : 0, 2) != 0;
+        // All lanes ask for errors.
+        bool has_failed = __any_sync(~0u, findings.error), asks = moved || has_failed;
         Site all[DIMENSION] = {body.site, exchange(body.site, 1), exchange(body.site, 2)};
         if (pass.go_on && active && axis == 0) {
             store_site(TaggedSites{system.sites[work.site_copy ^ 1], pass.next_tag}, p, all, asks);
         }
 #endif
         if (GLOBAL && integrates) {
-            if (pass.kick && !pass.has_friction()) body.add_heat_of(without, ended, species, id, of_tile[0], findings);
             if (pass.go_on) body.add_kinetic(species, of_tile[1], id, findings);
+            if (pass.kick && !pass.has_friction()) body.add_heat_of(without, ended, species, id, of_tile[0], findings);
         }
+        if (integrates) store();
         add_of_tile<ACTING>(pass, of_tile, sums);
     }
     return findings;

@@ -48,12 +48,9 @@ INLINE void add_to_totals(const SplitSum (&sums)[COUNT], SplitSum *totals) {
 
 // Sums of blocks: every block leaves its own, which takes less time than additions of all to one. Those of a turn are
 // completed by its barrier, read before the next one, and written over after it; or they are tagged (`md/tagged.cuh`), and taken
-// as they come. Then a block may be two turns behind another; heats, which nobody waits for, are left for many turns.
+// as they come. Then a block may be two turns behind another.
 enum SumOfBlocks { SUM_OF_HEAT, SUM_OF_KINETIC_ENERGY };
-INLINE SplitSum *sums_of_blocks(u32 turn, int which) {
-    u32 at = which == SUM_OF_KINETIC_ENERGY ? turn % TURNS_OF_KINETIC_ENERGY : TURNS_OF_KINETIC_ENERGY + turn % TURNS_OF_HEAT;
-    return system.block_sums + at * gridDim.x;
-}
+INLINE SplitSum *sums_of_blocks(u32 turn, int which) { return system.block_sums + (which * TURNS_OF_SUMS + turn % TURNS_OF_SUMS) * gridDim.x; }
 
 INLINE void leave_sum(SplitSum *of_block, SplitSum sum, u32 tag) {
 #if TAGGED
@@ -235,11 +232,3 @@ INLINE double value_over_blocks(u32 turn, int which, u32 tag) {
     SplitSum total = sum_of_lanes(sum);
     return value_of(total);
 }
-
-#if TAGGED
-// The same for one lane.
-INLINE double value_over_blocks_by_lane(u32 turn, int which, u32 tag) {
-    SplitSum sum = add_left_sums<16>(sums_of_blocks(turn, which), 0, 1, tag);
-    return value_of(sum);
-}
-#endif

@@ -20,7 +20,7 @@ struct Memory {
 };
 
 // The thermostat has the temperature of a step, and had that of the step before: the change of the chain's energy is heat.
-INLINE void follow_target_temperature(const Thermostat &thermostat, u64 step, Memory &memory) {
+INLINE void follow_target_temperature(const Thermostat &thermostat, u64 step, const Memory &memory, double &heat) {
     double before = target_temperature(thermostat, step - 1), temperature = target_temperature(thermostat, step);
     if (before == temperature) return;
     double time = thermostat.parameter / (2.0 * 3.14159265358979311600e+00);
@@ -30,7 +30,7 @@ INLINE void follow_target_temperature(const Thermostat &thermostat, u64 step, Me
         double x = memory.position[link], v = memory.velocity[link];
         per_temperature += degrees * (0.5 * time * time * v * v + x);
     }
-    memory.heat += (temperature - before) * per_temperature;
+    heat += (temperature - before) * per_temperature;
 }
 
 // Factor of half a step of a chain's friction on all velocities.
@@ -38,9 +38,72 @@ INLINE double chain_factor(const Thermostat &thermostat, const Memory &memory) {
     return exp_near_zero(-0.5 * thermostat.timestep * memory.velocity[0]);
 }
 
+// Chains of up to as many links are kept in registers during a step.
+#define SHORT_CHAIN 4
+
+// Links of a Nose-Hoover chain, up to `MOST`. The accelerations with which they are kicked on the way up are those of the next way
+// down, and the drags of both ways are the same. `Numbers`: one for each link, or where they lie.
+template <u32 MOST, typename Numbers>
+struct Links {
+    Numbers position;
+    Numbers velocity;
+    Numbers drag;
+    u32 last;
+    double timestep;
+    double degrees_of_freedom;
+    // 1 / tau^2.
+    double rate2;
+
+    // All but the first are kicked, from the last one on, and half of the step goes by for the first, all of it for the others.
+    INLINE void go_down() {
+        double quarter = 0.25 * timestep;
+        position[0] += 0.5 * timestep * velocity[0];
+        kick_last();
+#pragma unroll(MOST <= SHORT_CHAIN ? MOST : 1)
+        for (u32 above = MOST - 1; above > 0; --above) {
+            u32 link = above - 1;
+            if (link >= last) continue;
+            drag[link] = exp_near_zero(-quarter * velocity[above]);
+            if (link > 0) kick(link);
+        }
+        if (last == 0) drag[0] = 1.0;
+        each([&](u32 link) {
+            if (link > 0) position[link] += timestep * velocity[link];
+        });
+    }
+    // And on the way up.
+    INLINE void go_up() {
+        each([&](u32 link) {
+            if (link > 0 && link < last) kick(link);
+        });
+        kick_last();
+        position[0] += 0.5 * timestep * velocity[0];
+    }
+    template <typename Action>
+    INLINE void each(Action act) const {
+#pragma unroll(MOST <= SHORT_CHAIN ? MOST : 1)
+        for (u32 link = 0; link < MOST; ++link) {
+            if (link <= last) act(link);
+        }
+    }
+
+private:
+    // Of a link by the one before.
+    INLINE double acceleration(u32 link) const {
+        double before = velocity[link - 1];
+        return (link == 1 ? degrees_of_freedom : 1.0) * (before * before) - rate2;
+    }
+    INLINE void kick(u32 link) { velocity[link] = (velocity[link] * drag[link] + 0.5 * timestep * acceleration(link)) * drag[link]; }
+    // Of a chain of one link it is the first.
+    INLINE void kick_last() {
+        each([&](u32 link) {
+            if (link > 0 && link == last) velocity[link] += 0.5 * timestep * acceleration(link);
+        });
+    }
+};
+
 // A step of a Nose-Hoover chain in three parts, so that little is left to be done when the kinetic energy is there, for which the
-// particles wait. One thread of a block comes here. The accelerations with which the links are kicked upwards are those of the next way
-// down, and the drags of both ways are the same.
+// particles wait. One thread of a block comes here.
 struct ChainStep {
     // The step whose first part is done.
     u64 step;
@@ -48,63 +111,62 @@ struct ChainStep {
     double drag[LONGEST_CHAIN];
     // Twice the kinetic energy at the temperature of the step.
     double thermal;
-    // 1 / tau^2.
-    double rate2;
 
-    // Before the kinetic energy is known: all links but the first are kicked, from the last one on.
-    INLINE void begin(const Thermostat &thermostat, const Memory &memory, double inverse_square_of_time, u64 of_step) {
-        u32 last = thermostat.chain_length - 1;
-        double quarter = 0.25 * thermostat.timestep;
-        chain.heat = memory.heat;
-        for (u32 link = 0; link <= last; ++link) {
-            chain.position[link] = memory.position[link];
-            chain.velocity[link] = memory.velocity[link];
-        }
+    // Before the kinetic energy is known: all links but the first.
+    INLINE void begin(const Thermostat &thermostat, Memory &memory, double rate2, u64 of_step) {
         step = of_step;
-        rate2 = inverse_square_of_time;
-        follow_target_temperature(thermostat, step, chain);
-        thermal = (double)thermostat.degrees_of_freedom * target_temperature(thermostat, step);
-        chain.position[0] += 0.5 * thermostat.timestep * chain.velocity[0];
-        kick_last(thermostat);
-        drag[0] = 1.0;
-        for (u32 link = last; link-- > 0;) {
-            drag[link] = exp_near_zero(-quarter * chain.velocity[link + 1]);
-            if (link > 0) kick(thermostat, link, acceleration(thermostat, link));
-        }
-        for (u32 link = 1; link <= last; ++link) chain.position[link] += thermostat.timestep * chain.velocity[link];
+        chain = memory;
+        with_links<false>(thermostat, memory, rate2);
     }
     // At twice the kinetic energy of a half step: the first link, on both ways.
-    INLINE void drive(const Thermostat &thermostat, double kinetic2) {
-        double by_particles = (kinetic2 / thermal - 1.0) * rate2;
-        kick(thermostat, 0, by_particles);
-        kick(thermostat, 0, by_particles);
+    INLINE void drive(const Thermostat &thermostat, double rate2, double kinetic2) {
+        double kick = 0.5 * thermostat.timestep * ((kinetic2 / thermal - 1.0) * rate2), velocity = chain.velocity[0], first_drag = drag[0];
+        velocity = (velocity * first_drag + kick) * first_drag;
+        chain.velocity[0] = (velocity * first_drag + kick) * first_drag;
     }
-    // The other links on the way up; gives the memory all but its factor.
-    INLINE void end(const Thermostat &thermostat, Memory &memory) {
-        u32 last = thermostat.chain_length - 1;
-        for (u32 link = 1; link < last; ++link) kick(thermostat, link, acceleration(thermostat, link));
-        kick_last(thermostat);
-        chain.position[0] += 0.5 * thermostat.timestep * chain.velocity[0];
-        memory.heat = chain.heat;
-        for (u32 link = 0; link <= last; ++link) {
-            memory.position[link] = chain.position[link];
-            memory.velocity[link] = chain.velocity[link];
-        }
+    // The other links on the way up, which gives the memory all but its factor; and the first part of the next step.
+    INLINE void end(const Thermostat &thermostat, Memory &memory, double rate2) {
+        ++step;
+        with_links<true>(thermostat, memory, rate2);
     }
 
 private:
-    // Of a link by the one before.
-    INLINE double acceleration(const Thermostat &thermostat, u32 link) const {
-        double before = chain.velocity[link - 1];
-        return (link == 1 ? (double)thermostat.degrees_of_freedom : 1.0) * (before * before) - rate2;
+    template <bool ENDS, typename SomeLinks>
+    INLINE void go_on(SomeLinks &links, const Thermostat &thermostat, Memory &memory) {
+        if (ENDS) {
+            links.go_up();
+            links.each([&](u32 link) {
+                memory.position[link] = links.position[link];
+                memory.velocity[link] = links.velocity[link];
+            });
+            memory.heat = chain.heat;
+        }
+        follow_target_temperature(thermostat, step, memory, chain.heat);
+        thermal = links.degrees_of_freedom * target_temperature(thermostat, step);
+        links.go_down();
     }
-    INLINE void kick(const Thermostat &thermostat, u32 link, double by) {
-        chain.velocity[link] = (chain.velocity[link] * drag[link] + 0.5 * thermostat.timestep * by) * drag[link];
-    }
-    // Of a chain of one link it is the first.
-    INLINE void kick_last(const Thermostat &thermostat) {
+    template <bool ENDS>
+    INLINE void with_links(const Thermostat &thermostat, Memory &memory, double rate2) {
         u32 last = thermostat.chain_length - 1;
-        if (last > 0) chain.velocity[last] += 0.5 * thermostat.timestep * acceleration(thermostat, last);
+        double timestep = thermostat.timestep, degrees_of_freedom = (double)thermostat.degrees_of_freedom;
+        if (last < SHORT_CHAIN) {
+            Links<SHORT_CHAIN, double[SHORT_CHAIN]> links = {{}, {}, {}, last, timestep, degrees_of_freedom, rate2};
+            links.each([&](u32 link) {
+                links.position[link] = chain.position[link];
+                links.velocity[link] = chain.velocity[link];
+                links.drag[link] = drag[link];
+            });
+            go_on<ENDS>(links, thermostat, memory);
+            links.each([&](u32 link) {
+                chain.position[link] = links.position[link];
+                chain.velocity[link] = links.velocity[link];
+                drag[link] = links.drag[link];
+            });
+        } else {
+            Links<LONGEST_CHAIN, double(&)[LONGEST_CHAIN]> links = {chain.position, chain.velocity, drag, last, timestep, degrees_of_freedom,
+                                                                     rate2};
+            go_on<ENDS>(links, thermostat, memory);
+        }
     }
 };
 
@@ -248,7 +310,7 @@ struct GlobalThermostat {
     INLINE void find_factor(const Thermostat &thermostat, double kinetic2, u64 step) {
         if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) {
             if (ahead.step != step) ahead.begin(thermostat, memory, constant, step);
-            ahead.drive(thermostat, kinetic2);
+            ahead.drive(thermostat, constant, kinetic2);
             memory.factor = chain_factor(thermostat, ahead.chain);
         } else {
             const BussiNumbers &of_step = numbers[step - first_step_of_numbers];
@@ -256,9 +318,11 @@ struct GlobalThermostat {
         }
     }
     // What is left to do in the step, and what can be done of the next one.
-    INLINE void end_step(const Thermostat &thermostat, u64 step) {
-        if (thermostat.kind != THERMOSTAT_NOSE_HOOVER) return;
-        ahead.end(thermostat, memory);
-        ahead.begin(thermostat, memory, constant, step + 1);
+    INLINE void end_step(const Thermostat &thermostat) {
+        if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) end_step_of_chain(thermostat);
     }
+
+private:
+    // By itself: its registers would be saved under other thermostats, too.
+    __device__ __noinline__ void end_step_of_chain(const Thermostat &thermostat) { ahead.end(thermostat, memory, constant); }
 };

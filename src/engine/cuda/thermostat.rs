@@ -144,12 +144,11 @@ device_struct! {
 device_constants! {
     /// Sums that each block leaves of a launch's steps: of as many the memory is used again.
     mod turns: u32 {
-        TURNS_OF_KINETIC_ENERGY = 4;
-        TURNS_OF_HEAT = 64;
+        TURNS_OF_SUMS = 4;
     }
 }
-/// For each block.
-pub const SUMS_OF_BLOCK: usize = (turns::TURNS_OF_KINETIC_ENERGY + turns::TURNS_OF_HEAT) as usize;
+/// For each block: heat and kinetic energy.
+pub const SUMS_OF_BLOCK: usize = 2 * turns::TURNS_OF_SUMS as usize;
 
 shared_header!(pub SHARED = "shared/thermostat.cuh": kind::Declaration, turns::Declaration, Thermostat);
 
