@@ -37,7 +37,7 @@ static __device__ __noinline__ void act_after_drift_of_ranks(const Thermostat &t
                                                              const PeerLaunch &launch, u32 drift, u64 step) {
     if (threadIdx.x < 32) shared.draw_for(thermostat, step);
     if (threadIdx.x == 0) {
-        shared.find_factor(thermostat, kinetic2_of_ranks(launch.number, drift), step);
+        shared.find_factor(thermostat, shared.begin_step(thermostat, step), kinetic2_of_ranks(launch.number, drift), step);
         shared.end_step(thermostat);
     }
     __syncthreads();

@@ -35,9 +35,10 @@ static __device__ __noinline__ void act_after_drift(const Thermostat &thermostat
     bool one = (threadIdx.x & 31) == 0;
     if (thermostat.kind != THERMOSTAT_LANGEVIN) {
         shared.draw_for(thermostat, step);
+        BussiStep bussi = shared.begin_step(thermostat, step);
         double kinetic2 = value_over_blocks(turn, SUM_OF_KINETIC_ENERGY, tag);
         if (one) {
-            shared.find_factor(thermostat, kinetic2, step);
+            shared.find_factor(thermostat, bussi, kinetic2, step);
             if (gives) shared.ready.give();
             shared.end_step(thermostat);
         }

@@ -247,14 +247,24 @@ static __device__ __noinline__ BussiNumbers bussi_numbers(const Thermostat &ther
     return numbers;
 }
 
-// Factor on all velocities after the drift to a step; `c` is exp(-dt / time).
-INLINE double bussi_factor(const Thermostat &thermostat, const BussiNumbers &numbers, double c, double kinetic2, u64 step) {
-    if (kinetic2 <= 0.0) return 1.0;
-    double normal = numbers.normal;
-    double ratio = (1.0 - c) * target_temperature(thermostat, step) / kinetic2;
-    double square = c + ratio * (normal * normal + numbers.others) + 2.0 * normal * square_root(c * ratio);
-    return square_root(square > 0.0 ? square : 0.0);
-}
+// A step of it, as far as it does not depend on the kinetic energy.
+struct BussiStep {
+    // exp(-dt / time).
+    double c;
+    // (1 - c) T.
+    double thermal;
+    // R_1^2 and the sum of the others, and 2 R_1.
+    double squares;
+    double twice_normal;
+
+    // Factor on all velocities after the drift to the step.
+    INLINE double factor(double kinetic2) const {
+        if (kinetic2 <= 0.0) return 1.0;
+        double ratio = thermal / kinetic2;
+        double square = c + ratio * squares + twice_normal * square_root(c * ratio);
+        return square_root(square > 0.0 ? square : 0.0);
+    }
+};
 
 // A thermostat of the whole system (Nose-Hoover, Bussi) during a launch, alike in all blocks. It acts on the velocities of half
 // steps: after the drift of a step one thread of each block takes their kinetic energy and leaves the factor, while the
@@ -306,15 +316,21 @@ struct GlobalThermostat {
         if (lane == 0) first_step_of_numbers = step;
         __syncwarp();
     }
-    // After the drift to a step, whose numbers were drawn: the factor, from twice the kinetic energy of the velocities there.
-    INLINE void find_factor(const Thermostat &thermostat, double kinetic2, u64 step) {
+    // Before the kinetic energy is known. Bussi: of a step whose numbers were drawn.
+    INLINE BussiStep begin_step(const Thermostat &thermostat, u64 step) const {
+        if (thermostat.kind != THERMOSTAT_BUSSI) return BussiStep{};
+        BussiNumbers of_step = numbers[step - first_step_of_numbers];
+        double normal = of_step.normal;
+        return BussiStep{constant, (1.0 - constant) * target_temperature(thermostat, step), normal * normal + of_step.others, 2.0 * normal};
+    }
+    // After the drift to a step: the factor, from twice the kinetic energy of the velocities there.
+    INLINE void find_factor(const Thermostat &thermostat, const BussiStep &bussi, double kinetic2, u64 step) {
         if (thermostat.kind == THERMOSTAT_NOSE_HOOVER) {
-            if (ahead.step != step) ahead.begin(thermostat, memory, constant, step);
+            if (ahead.step != step) begin_step_of_chain(thermostat, step);
             ahead.drive(thermostat, constant, kinetic2);
             memory.factor = chain_factor(thermostat, ahead.chain);
         } else {
-            const BussiNumbers &of_step = numbers[step - first_step_of_numbers];
-            memory.factor = bussi_factor(thermostat, of_step, constant, kinetic2, step);
+            memory.factor = bussi.factor(kinetic2);
         }
     }
     // What is left to do in the step, and what can be done of the next one.
@@ -323,6 +339,7 @@ struct GlobalThermostat {
     }
 
 private:
-    // By itself: its registers would be saved under other thermostats, too.
+    // By themselves: their registers would be saved under other thermostats, too.
+    __device__ __noinline__ void begin_step_of_chain(const Thermostat &thermostat, u64 step) { ahead.begin(thermostat, memory, constant, step); }
     __device__ __noinline__ void end_step_of_chain(const Thermostat &thermostat) { ahead.end(thermostat, memory, constant); }
 };
