@@ -179,8 +179,8 @@ INLINE void finish(const Work &work, const SharedThermostat &shared, u32 steps_d
     shared.store(control);
 }
 
-// `SINGLE_LANE`: one lane a particle.
-template <Acting ACTING, bool SINGLE_LANE>
+// `SINGLE_LANE`: one lane a particle; `BY_AXIS`: four or more, at rest.
+template <Acting ACTING, bool SINGLE_LANE, bool BY_AXIS = false>
 INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     // Whether the thermostat needs sums over all particles in each step.
     constexpr bool HAS_SUMS = ACTING == ACTS_LANGEVIN || ACTING == ACTS_GLOBAL;
@@ -307,7 +307,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             findings = pass_over_particles<ACTING, SINGLE_LANE>(pass, work, of_threads);
             add_of_tile<ACTING>(pass, of_threads.sum, sums);
         } else if (takes_tiles) {
-            findings = pass_over_particles<ACTING, SINGLE_LANE>(pass, work, sums);
+            findings = pass_over_particles<ACTING, SINGLE_LANE, BY_AXIS>(pass, work, sums);
         }
         failed_before = findings.error;
         // What does not depend on the kinetic energy, while others integrate.

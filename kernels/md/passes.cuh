@@ -340,10 +340,10 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
     return findings;
 }
 
-// The pass for a number of lanes a particle.
-template <Acting ACTING, bool SINGLE_LANE, typename Sums>
+// The pass for a number of lanes a particle. `BY_AXIS`: known to be four or more, at rest.
+template <Acting ACTING, bool SINGLE_LANE, bool BY_AXIS = false, typename Sums>
 INLINE Findings pass_over_particles(const PassOf &pass, const Work &work, Sums &sums) {
-    if (!SINGLE_LANE && system.lanes_log2 >= 2 && is_at_rest()) return force_pass_by_axis<ACTING>(pass, work, sums);
+    if (BY_AXIS || (!SINGLE_LANE && system.lanes_log2 >= 2 && is_at_rest())) return force_pass_by_axis<ACTING>(pass, work, sums);
     return force_pass<ACTING, SINGLE_LANE>(pass, work, sums);
 }
 

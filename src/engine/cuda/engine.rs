@@ -121,9 +121,14 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
         self.neighbor_list.lanes(self.state.count())
     }
 
+    /// Of the lanes that work on a particle.
+    pub(super) fn lanes_log2(&self) -> u32 {
+        self.neighbor_list.shape().lanes_log2
+    }
+
     /// Whether kernels for one lane a particle may take the steps.
     pub(super) fn has_single_lanes(&self) -> bool {
-        self.neighbor_list.shape().lanes_log2 == 0 && single_lane_pays(P::PRECISION)
+        self.lanes_log2() == 0 && single_lane_pays(P::PRECISION)
     }
 
     /// Launches an ordinary kernel over all particles.
