@@ -17,6 +17,19 @@ def reading(path):
         file.close()
 
 
+def read(path, take):
+    """What `take` gets from the file: anew where the writer was at work on what it came to."""
+    for _ in range(_ATTEMPTS - 1):
+        with reading(path) as file:
+            try:
+                return take(file)
+            except (OSError, RuntimeError):
+                pass
+        time.sleep(_PAUSE)
+    with reading(path) as file:
+        return take(file)
+
+
 def _opened(path):
     import h5py
 

@@ -22,8 +22,7 @@ class _Lazy:
     @property
     def _data(self):
         if self._read is None:
-            with _file.reading(self._path) as file:
-                self._read = self._load(file[self._group])
+            self._read = _file.read(self._path, lambda file: self._load(file[self._group]))
         return self._read
 
     def _of(self, name):
@@ -168,16 +167,18 @@ class Group(collections.abc.Mapping):
     def _names(self):
         import h5py
 
-        names = []
+        def take(file):
+            names = []
 
-        def visit(name, item):
-            if isinstance(item, h5py.Group) and "value" in item:
-                names.append(name)
+            def visit(name, item):
+                if isinstance(item, h5py.Group) and "value" in item:
+                    names.append(name)
 
-        with _file.reading(self._path) as file:
             if self._root in file:
                 file[self._root].visititems(visit)
-        return names
+            return names
+
+        return _file.read(self._path, take)
 
     def __iter__(self):
         return iter(self._names())
@@ -186,10 +187,12 @@ class Group(collections.abc.Mapping):
         return len(self._names())
 
     def __getitem__(self, name):
-        with _file.reading(self._path) as file:
+        def is_there(file):
             item = file.get(f"{self._root}/{name}")
-            if hasattr(item, "keys") and "value" in item:
-                return self._kind(self._path, f"{self._root}/{name}", self._system)
+            return hasattr(item, "keys") and "value" in item
+
+        if _file.read(self._path, is_there):
+            return self._kind(self._path, f"{self._root}/{name}", self._system)
         raise KeyError(f"{name}: {self._path} has {', '.join(self._names()) or 'nothing'} in /{self._root}")
 
     def __repr__(self):

@@ -92,9 +92,12 @@ class Stage:
     def classes(self) -> dict[str, DiameterClass]:
         """Classes of diameter that `dynamics`, `aging` and `structure` are averaged over, by their names in them; none where the averages are over
         species."""
-        with _file.reading(self.path) as file:
+
+        def take(file):
             roots = [file.get(root, {}) for root in ("structure", "aging", "dynamics")]
-            groups = {name: dict(group.attrs) for root in roots for name, group in root.items()}
+            return {name: dict(group.attrs) for root in roots for name, group in root.items()}
+
+        groups = _file.read(self.path, take)
         classes = {name: of for name, of in groups.items() if "mean_diameter" in of}
         return {name: DiameterClass._of(of) for name, of in classes.items()}
 
@@ -114,8 +117,7 @@ class Stage:
     @property
     def complete(self) -> bool:
         """Whether the stage has ended."""
-        with _file.reading(self.path) as file:
-            return bool(file["progress/complete"][()])
+        return _file.read(self.path, lambda file: bool(file["progress/complete"][()]))
 
     @property
     def trajectory(self) -> Trajectory:
@@ -124,11 +126,13 @@ class Stage:
 
     @property
     def systems(self) -> list[System]:
-        with _file.reading(self.path) as file:
+        def take(file):
             if "systems" not in file:
-                return []
+                return [], []
             seeds = file["systems/seed"][()]
-            temperatures = file["systems/temperature"][()] if "systems/temperature" in file else [None] * len(seeds)
+            return seeds, file["systems/temperature"][()] if "systems/temperature" in file else [None] * len(seeds)
+
+        seeds, temperatures = _file.read(self.path, take)
         return [System(self.path, n, int(seed), of) for n, (seed, of) in enumerate(zip(seeds, temperatures))]
 
     @contextlib.contextmanager
@@ -185,6 +189,5 @@ class System:
 
 
 def _plan(path):
-    with _file.reading(path) as file:
-        plan, toml = (_file.text(file[f"parameters/{name}"][()]) for name in ("plan", "toml"))
+    plan, toml = _file.read(path, lambda file: [_file.text(file[f"parameters/{name}"][()]) for name in ("plan", "toml")])
     return json.loads(plan), toml

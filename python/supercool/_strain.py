@@ -43,13 +43,16 @@ class Strain(Group):
     def events(self) -> dict:
         """Plastic events: arrays by name, `step`, `system`, `strain_before`, `strain_after`, `energy_drop` (per particle), `stress_drop`,
         `participation_ratio`, `largest_displacement`; of one of many systems its own."""
-        with _file.reading(self._path) as file:
+
+        def take(file):
             if f"{_ROOT}/events" not in file:
                 return {}
             group = file[f"{_ROOT}/events"]
             complete = len(group["step"])
-            events = {name: dataset[:complete] for name, dataset in group.items()}
-        if self._system is None:
+            return {name: dataset[:complete] for name, dataset in group.items()}
+
+        events = _file.read(self._path, take)
+        if self._system is None or not events:
             return events
         own = events["system"] == self._system
         return {name: values[own] for name, values in events.items()}

@@ -28,24 +28,26 @@ class Trajectory(collections.abc.Sequence):
         self.path = path
         #: Of a file of many systems, which one; else None.
         self.system = None
-        with _file.reading(path) as file:
-            groups = sorted(file["particles"], key=lambda name: int(name.rpartition("-")[2]) if "-" in name else 0)
-            if system is None and len(groups) > 1:
-                raise ValueError(f"{path} holds {len(groups)} systems: give system, 0 to {len(groups) - 1}")
-            self._group = f"particles/{groups[system or 0]}"
-            if self._group.startswith("particles/system-"):
-                self.system = int(self._group.rpartition("-")[2])
+        groups = _file.read(path, lambda file: list(file["particles"]))
+        groups.sort(key=lambda name: int(name.rpartition("-")[2]) if "-" in name else 0)
+        if system is None and len(groups) > 1:
+            raise ValueError(f"{path} holds {len(groups)} systems: give system, 0 to {len(groups) - 1}")
+        self._group = f"particles/{groups[system or 0]}"
+        if self._group.startswith("particles/system-"):
+            self.system = int(self._group.rpartition("-")[2])
+
+        def take(file):
             group = file[self._group]
-            #: Of each particle.
-            self.species, self.masses = group["species"][()], group["mass"][()]
-            plan = json.loads(_file.text(file["parameters/plan"][()]))
+            return group["species"][()], group["mass"][()], json.loads(_file.text(file["parameters/plan"][()]))
+
+        #: Of each particle.
+        self.species, self.masses, plan = _file.read(path, take)
         self._dimension = plan["system"]["simulation_box"]["dimension"]
         self.species_names = [species["name"] for species in plan["system"]["species"]]
         self._lengths = _lengths(plan, self.species)
 
     def __len__(self) -> int:
-        with _file.reading(self.path) as file:
-            return len(file[f"{self._group}/position/step"])
+        return _file.read(self.path, lambda file: len(file[f"{self._group}/position/step"]))
 
     def __getitem__(self, index):
         if isinstance(index, slice):
@@ -63,12 +65,16 @@ class Trajectory(collections.abc.Sequence):
 
     def _frames(self, start, end):
         axes = slice(self._dimension)
-        with _file.reading(self.path) as file:
+
+        def take(file):
             group = file[self._group]
             arrays = [group[f"{name}/value"][start:end, :, axes] for name in ("position", "image", "velocity")]
-            edges, tilts = _boxes(group["box/edges/value"][start:end], axes)
             diameters = group[_DIAMETER][start:end] if _DIAMETER in group else [self._lengths] * (end - start)
             steps, times = (group[f"position/{name}"][start:end] for name in ("step", "time"))
+            return arrays, group["box/edges/value"][start:end], diameters, steps, times
+
+        arrays, boxes, diameters, steps, times = _file.read(self.path, take)
+        edges, tilts = _boxes(boxes, axes)
         return [
             Frame(
                 positions=positions,

@@ -5,9 +5,11 @@ import subprocess
 import sys
 import threading
 
+import h5py
 import pytest
 import supercool
 from conftest import LIQUID
+from supercool import _file
 from test_command import until
 from test_run import interrupt_when
 
@@ -30,6 +32,23 @@ def test_a_run_that_goes_on_is_read(tmp_path):
     thread.join()
     assert [run.outcome for run in ended] == ["stopped"]
     assert reads > 3 and last > 0
+
+
+def test_what_is_being_written_is_read_again(tmp_path, monkeypatch):
+    path = tmp_path / "of.h5"
+    with h5py.File(path, "w") as file:
+        file["value"] = 3.0
+    monkeypatch.setattr(_file, "_PAUSE", 0.0)
+    failures = iter([OSError("addr overflow"), RuntimeError("object not found")])
+
+    def take(file):
+        for failure in failures:
+            raise failure
+        return file["value"][()]
+
+    assert _file.read(path, take) == 3.0
+    with pytest.raises(OSError, match="no luck"):
+        _file.read(path, lambda _: (_ for _ in ()).throw(OSError("no luck")))
 
 
 def test_a_run_in_another_thread_leaves_signals_as_they_are(tmp_path):
