@@ -7,6 +7,7 @@ use supercool::engine::domain::{Ranks, on_threads};
 use supercool::engine::{self, ExactState, StageContext};
 use supercool::plan::{
     BarostatKind, BarostatPlan, Coupling, Plan, Precision, Ramp, SwapPlan, Thermostat,
+    ThermostatPlan,
 };
 use supercool::system::{SimulationBox, Snapshot};
 
@@ -249,14 +250,17 @@ fn a_gas_under_a_piston_has_its_exact_volume() {
     assert!((variance / (particles * unit * unit) - 1.0).abs() < 0.33, "{variance}");
 }
 
-/// The liquid under a piston at some pressure away from its own, which falls where one piston moves all edges.
+/// The liquid under a piston at some pressure away from its own, which falls where one piston moves all edges; by axis the temperature falls.
 fn under_piston(timestep: f64, coupling: Coupling) -> (Plan, StageContext) {
     let (mut plan, _) = liquid();
     plan.run.timestep = timestep;
-    let to = if coupling == Coupling::Isotropic { 5.0 } else { 10.0 };
-    let pressure = Ramp { from: 10.0, to };
+    let (pressure, temperature) =
+        if coupling == Coupling::Isotropic { (5.0, 1.5) } else { (10.0, 0.9) };
+    let pressure = Ramp { from: 10.0, to: pressure };
+    let temperature = Ramp { from: 1.5, to: temperature };
+    let thermostat = thermostat_at(chain(0.5), 1.5);
     let stage = StageContext {
-        thermostat: thermostat_at(chain(0.5), 1.5),
+        thermostat: thermostat.map(|thermostat| ThermostatPlan { temperature, ..thermostat }),
         barostat: Some(BarostatPlan { coupling, pressure, ..piston(10.0, 0.3) }),
         steps: (4.0 / timestep).round() as u64,
         ..StageContext::none(0)

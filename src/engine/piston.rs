@@ -8,8 +8,8 @@ use crate::system::SimulationBox;
 /// A step under the piston of a stage.
 pub(super) struct PistonStep {
     piston: Piston,
-    /// By which the pressure rises before the step.
-    rise: f64,
+    /// As it was a step before, at the pressure and the temperature there.
+    before: Piston,
     chain: NoseHooverChain,
     timestep: f64,
 }
@@ -38,7 +38,7 @@ impl PistonStep {
         let degrees = stage.degrees_of_freedom(dimension, particles);
         Some(PistonStep {
             piston,
-            rise: piston.pressure - stage.piston(step - 1, dimension, particles)?.pressure,
+            before: stage.piston(step - 1, dimension, particles)?,
             chain: stage.chain(step, degrees)?,
             timestep,
         })
@@ -55,7 +55,7 @@ impl PistonStep {
     }
 
     /// Up to the drift, by the virial of the present state and twice the kinetic energy after half a kick, along each axis. The energy
-    /// that a rise of the pressure gives counts as heat.
+    /// that a rise of the pressure or of the temperature gives counts as heat.
     pub fn begin(
         &self,
         memory: &mut ThermostatState,
@@ -63,7 +63,10 @@ impl PistonStep {
         kinetic2: [f64; 3],
         simulation_box: &SimulationBox,
     ) -> Moves {
-        memory.heat += self.rise * simulation_box.volume();
+        let before = self.before.temperature;
+        memory.heat += (self.piston.pressure - self.before.pressure) * simulation_box.volume();
+        memory.heat += self.piston.heat_from(before, of(memory));
+        self.chain.come_from(before, memory);
         self.kick(memory, virial, simulation_box);
         self.step_chains(memory, kinetic2);
         self.piston.couple(of(memory), kinetic2, self.timestep);

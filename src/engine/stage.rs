@@ -96,12 +96,13 @@ impl StageContext {
     /// The piston that moves the box in steps, if there is one, with the pressure after a step of the run.
     pub fn piston(&self, step: u64, dimension: usize, particles: usize) -> Option<Piston> {
         let barostat = self.barostat.filter(|barostat| barostat.kind == BarostatKind::Mtk)?;
+        let since = step.saturating_sub(self.first_step);
         Some(Piston {
             dimension,
             by_axis: barostat.coupling == Coupling::Anisotropic,
             degrees_of_freedom: self.degrees_of_freedom(dimension, particles) as f64,
-            temperature: self.thermostat?.temperature.from,
-            pressure: barostat.pressure.at(step.saturating_sub(self.first_step), self.steps),
+            temperature: self.thermostat?.temperature.at(since, self.steps),
+            pressure: barostat.pressure.at(since, self.steps),
             time: barostat.time,
         })
     }

@@ -46,12 +46,19 @@ impl NoseHooverChain {
         if before == self.temperature {
             return;
         }
+        let per_temperature =
+            self.energy_per_temperature(&state.chain_position, &state.chain_velocity);
+        state.heat += (self.temperature - before) * per_temperature;
+    }
+
+    /// Of links as they stand, which does not depend on the temperature.
+    pub fn energy_per_temperature(&self, position: &[f64], velocity: &[f64]) -> f64 {
         let time = self.time();
         let mut per_temperature = 0.0;
-        for (link, (x, v)) in state.chain_position.iter().zip(&state.chain_velocity).enumerate() {
+        for (link, (x, v)) in position.iter().zip(velocity).enumerate() {
             per_temperature += self.degrees(link) * (0.5 * time * time * v * v + x);
         }
-        state.heat += (self.temperature - before) * per_temperature;
+        per_temperature
     }
 
     /// Factor of half a step of friction on all velocities.

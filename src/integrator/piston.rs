@@ -98,6 +98,18 @@ impl Piston {
         state.velocity.iter_mut().zip(sums).take(self.pistons())
     }
 
+    /// The heat of coming from the temperature `before`: the kinetic energy of the pistons and the energy of their chain, as they stand, are
+    /// proportional to it ([`NoseHooverChain::come_from`]).
+    pub fn heat_from(&self, before: f64, state: &PistonState) -> f64 {
+        if before == self.temperature {
+            return 0.0;
+        }
+        let PistonState { chain_position, chain_velocity, .. } = state;
+        let of_chain = self.chain().energy_per_temperature(chain_position, chain_velocity);
+        let per_temperature = 0.5 * self.kinetic2(state) / self.temperature + of_chain;
+        (self.temperature - before) * per_temperature
+    }
+
     /// Half a step by the virial along each axis and the pressure of the barostat.
     pub fn kick(&self, state: &mut PistonState, virial: [f64; 3], volume: f64, timestep: f64) {
         for (velocity, virial) in self.each(state, virial) {

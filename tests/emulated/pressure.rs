@@ -58,7 +58,7 @@ observe = { thermodynamics = 15 }
 [[stage]]
 name = "piston-by-axis"
 steps = 30
-thermostat = { kind = "nose-hoover", temperature = 1.5, period = 0.5 }
+thermostat = { kind = "nose-hoover", temperature = { from = 1.5, to = 1.2 }, period = 0.5 }
 barostat = { kind = "mtk", pressure = 14.0, time = 0.1, coupling = "anisotropic" }
 observe = { thermodynamics = 15 }
 [[stage]]

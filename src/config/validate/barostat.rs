@@ -3,9 +3,7 @@ use super::box_change::{self, samples_positions};
 use super::checker::Checker;
 use super::stage_checks::StageChecks;
 use crate::config::defaults;
-use crate::config::document::{
-    Barostat, Document, PlainOr, Stage, Table, Thermostat, ThermostatKind, Written,
-};
+use crate::config::document::{Barostat, Document, PlainOr, Stage, Table, ThermostatKind, Written};
 use crate::plan::{BarostatKind, BarostatPlan, Coupling, EnsembleKind, Plan, Precision, Ramp};
 
 /// Of its time.
@@ -122,16 +120,6 @@ fn piston(
         1..=16,
         defaults::CHAIN_LENGTH as u64,
     )?;
-    let is_ramp = |typed: &Table<Thermostat>| matches!(typed.temperature.value, PlainOr::Table(_));
-    if stage.thermostat.as_ref().is_some_and(is_ramp) {
-        let message = "with a piston the temperature is constant";
-        checker.reject(
-            &document.span,
-            message,
-            "a number for thermostat.temperature, or kind = \"cell-rescaling\"",
-        );
-        return None;
-    }
     if let Some(typed) = stage.thermostat.as_ref()
         && typed.kind.value != ThermostatKind::NoseHoover
     {
