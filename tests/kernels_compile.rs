@@ -118,8 +118,8 @@ fn known_spills(case: &str, kernel: &str) -> u32 {
     match case {
         _ if case.contains("tagged") && kernel != "advance_wide" => 256,
         _ if case.contains("Buckingham") && kernel != "advance_wide" => 200,
-        // What is written decides: the one here has seven functions, and 2658 bytes in `double` on sm_80.
-        _ if case.contains("Formula") => 2700,
+        // What is written decides: the one here has seven functions, and 2704 bytes in `double` on sm_80.
+        _ if case.contains("Formula") => 2750,
         _ if case.contains("Table") => 300,
         _ if case.starts_with("double,") => 680,
         _ if kernel == "advance_wide" => 12,
@@ -555,7 +555,7 @@ fn kernels_that_take_samples_spill_no_more_than_is_known() {
             let found = found.unwrap_or_else(|| panic!("{name}: no kernel {kernel}"));
             // What the steps that take samples need is spilled across the pair loop.
             let for_samples = match kernel {
-                "advance_wide" => 310,
+                "advance_wide" => 380,
                 "advance" => 460,
                 _ => 200,
             };
