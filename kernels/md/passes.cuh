@@ -143,7 +143,8 @@ struct PassOf {
     INLINE bool has_friction() const { return thermostat.kind == THERMOSTAT_NOSE_HOOVER; }
 };
 
-// Adds the sums of the lanes of a warp, which all come here, as far as the thermostat has them.
+// Adds the sums of the lanes of a warp, which all come here, as far as the thermostat has them; first the kinetic energy, which all blocks
+// wait for.
 template <Acting ACTING, typename Sums>
 INLINE void add_of_tile(const PassOf &pass, const SplitSum (&of_tile)[2], Sums &sums) {
     if (ACTING == ACTS_GLOBAL && pass.go_on) sums.add(1, of_tile[1]);
@@ -322,8 +323,7 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         bool moved = axis < DIMENSION && !(moved2 <= (Real)system.limit2);
         findings.needs_rebuild |= moved;
 #if TAGGED
-        // The first lane has the site.
-        // All lanes ask for errors.
+        // The first lane has the site. All lanes come to the vote on errors.
         bool has_failed = __any_sync(~0u, findings.error), asks = moved || has_failed;
         Site all[DIMENSION] = {body.site, exchange(body.site, 1), exchange(body.site, 2)};
         if (pass.go_on && active && axis == 0) {

@@ -93,7 +93,7 @@ impl StageContext {
         self.barostat.filter(|barostat| barostat.kind == BarostatKind::CellRescaling)
     }
 
-    /// The piston that moves the box in steps, if there is one, with the pressure after a step of the run.
+    /// The piston that moves the box in steps, if there is one, with the pressure and the temperature after a step of the run.
     pub fn piston(&self, step: u64, dimension: usize, particles: usize) -> Option<Piston> {
         let barostat = self.barostat.filter(|barostat| barostat.kind == BarostatKind::Mtk)?;
         let since = step.saturating_sub(self.first_step);

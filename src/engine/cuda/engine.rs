@@ -121,7 +121,7 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
         self.neighbor_list.lanes(self.state.count())
     }
 
-    /// Of the lanes that work on a particle.
+    /// Binary logarithm of the number of lanes that work on a particle.
     pub(super) fn lanes_log2(&self) -> u32 {
         self.neighbor_list.shape().lanes_log2
     }
