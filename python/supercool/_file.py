@@ -5,6 +5,8 @@ import time
 
 #: The writer has the file for milliseconds.
 _ATTEMPTS, _PAUSE = 20, 0.05
+#: Seconds.
+_PATIENCE = 2.0
 
 
 @contextlib.contextmanager
@@ -18,16 +20,17 @@ def reading(path):
 
 
 def read(path, take):
-    """What `take` gets from the file: anew where the writer was at work on what it came to."""
-    for _ in range(_ATTEMPTS - 1):
+    """What `take` gets from the file: anew where the writer was at work on what it came to. Of a damaged file HDF5 reads for long before it
+    gives up: once is enough."""
+    end = time.monotonic() + _PATIENCE
+    for attempt in range(1, _ATTEMPTS + 1):
         with reading(path) as file:
             try:
                 return take(file)
             except (OSError, RuntimeError):
-                pass
+                if attempt == _ATTEMPTS or time.monotonic() > end:
+                    raise
         time.sleep(_PAUSE)
-    with reading(path) as file:
-        return take(file)
 
 
 def _opened(path):
