@@ -57,6 +57,7 @@ fn gas(timestep: f64) -> (Plan, ExactState) {
     let snapshot = Snapshot {
         step: 0,
         position: (0..COUNT).map(at).collect(),
+        fraction: Vec::new(),
         image: vec![[0; 3]; COUNT],
         velocity: vec![[0.0; 3]; COUNT],
         diameter: Default::default(),

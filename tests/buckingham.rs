@@ -48,6 +48,7 @@ fn two_at(apart: f64) -> Snapshot {
             [9.0, 0.0, 9.0],
             [apart, 6.0, 0.0],
         ],
+        fraction: Vec::new(),
         image: vec![[0; 3]; 5],
         velocity: vec![[0.0; 3]; 5],
     }

@@ -43,6 +43,7 @@ fn at(position: Vec<[f64; 3]>, diameter: &[f64]) -> Snapshot {
     Snapshot {
         step: 0,
         position,
+        fraction: Vec::new(),
         image: vec![[0; 3]; count],
         velocity: vec![[0.0; 3]; count],
         diameter: diameter.into(),

@@ -68,6 +68,7 @@ fn of_state(plan: &Plan, position: Vec<[f64; 3]>, diameter: &[f64]) -> [f64; 3] 
     let snapshot = Snapshot {
         step: 0,
         position,
+        fraction: Vec::new(),
         image: vec![[0; 3]; count],
         velocity: vec![[0.0; 3]; count],
         diameter: diameter.into(),

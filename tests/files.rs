@@ -107,6 +107,7 @@ fn snapshot(plan: &Plan, step: u64) -> Snapshot {
     Snapshot {
         step,
         position: position.collect(),
+        fraction: Vec::new(),
         image: image.collect(),
         velocity,
         diameter: Default::default(),

@@ -37,6 +37,7 @@ fn at_rest(position: Vec<[f64; 3]>) -> Snapshot {
     Snapshot {
         step: 0,
         position,
+        fraction: Vec::new(),
         image: vec![[0; 3]; count],
         velocity: vec![[1.0; 3]; count],
         diameter: Default::default(),

@@ -183,6 +183,7 @@ fn fcc_lattice_has_its_energy() {
             diameter: Default::default(),
             step: 0,
             position: supercool::initial::lattice_positions(Lattice::Fcc, &simulation_box, 864, 1),
+            fraction: Vec::new(),
             image: vec![[0; 3]; 864],
             velocity: vec![[0.0; 3]; 864],
         };

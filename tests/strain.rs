@@ -83,6 +83,7 @@ fn fcc(n: usize, density: f64, truncation: Truncation) -> (Plan, ExactState) {
     let snapshot = Snapshot {
         step: 0,
         position: (0..count).map(place).collect(),
+        fraction: Vec::new(),
         image: vec![[0; 3]; count],
         velocity: vec![[0.0; 3]; count],
         diameter: Default::default(),
@@ -276,6 +277,7 @@ fn a_glass_has_the_energies_and_stresses_of_lammps() {
     );
     let snapshot = Snapshot {
         step: 0,
+        fraction: Vec::new(),
         image: vec![[0; 3]; position.len()],
         velocity: vec![[0.0; 3]; position.len()],
         position,

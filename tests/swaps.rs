@@ -12,6 +12,7 @@ fn state(plan: &Plan, position: Vec<[f64; 3]>, diameter: &[f64]) -> ExactState {
     let snapshot = Snapshot {
         step: 0,
         position,
+        fraction: Vec::new(),
         image: vec![[0; 3]; count],
         velocity: vec![[0.0; 3]; count],
         diameter: diameter.into(),

@@ -18,16 +18,6 @@ INLINE float cosine_of_turns(u32 turns) {
     return mul(s, p);
 }
 
-// The same by the GPU's own function of the reduced angle, off by 2^-20.5 at most: half as long. Other GPUs may give
-// other bits.
-INLINE float quick_cosine_of_turns(u32 turns) {
-#if defined(__CUDACC__)
-    return __cosf(mul((float)(i32)turns, 1.4629180792671596e-9f));
-#else
-    return cosine_of_turns(turns);
-#endif
-}
-
 struct Edge {
     float length;
     // Length over 2^32.

@@ -313,6 +313,7 @@ impl Course {
         let after = Snapshot {
             step: before.step,
             position: change.position.unwrap_or_else(|| before.position.clone()),
+            fraction: Vec::new(),
             image: change.image.unwrap_or_else(|| before.image.clone()),
             velocity: change.velocity.unwrap_or_else(|| before.velocity.clone()),
             diameter: change.diameter.map_or_else(|| before.diameter.clone(), Into::into),

@@ -92,6 +92,7 @@ fn evaluated(
     let snapshot = Snapshot {
         step: 0,
         position,
+        fraction: Vec::new(),
         image: vec![[0; 3]; count],
         velocity: vec![[0.0; 3]; count],
         diameter: diameter.into(),

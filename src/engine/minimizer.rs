@@ -126,6 +126,7 @@ impl Descent {
             velocity: vec![[0.0; 3]; snapshot.position.len()],
             step: snapshot.step,
             position: snapshot.position.clone(),
+            fraction: Vec::new(),
             image: snapshot.image.clone(),
             diameter: snapshot.diameter.clone(),
         };

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::EngineError;
-use super::precision::{Double, DoubleSingles, FixedPoint, Policy, Single};
+use super::precision::{Double, DoubleSingles, FixedPoint, Policy, Single, rounded_fraction};
 use crate::arithmetic::Real;
 use crate::integrator::ThermostatState;
 use crate::plan::{Plan, Precision};
@@ -292,6 +292,10 @@ fn read_out<P: Policy>(state: &ExactState, species: &[Species]) -> Snapshot {
     Snapshot {
         step: state.step,
         position: straightened(skewed, &state.simulation_box),
+        fraction: match P::HAS_FRACTIONS {
+            true => state.position.iter().map(|bits| bits.map(rounded_fraction)).collect(),
+            false => Vec::new(),
+        },
         image: state.image.clone(),
         velocity: state.velocity.iter().map(|bits| convert(bits, &velocity)).collect(),
         diameter: state.diameter.clone(),

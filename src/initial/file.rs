@@ -95,6 +95,7 @@ fn read(
     let snapshot = Snapshot {
         step: 0,
         position: frame.position,
+        fraction: Vec::new(),
         image: vec![[0; 3]; count],
         velocity: frame.velocity.unwrap_or_else(|| vec![[0.0; 3]; count]),
         diameter: frame.diameter.map_or_else(Arc::default, Into::into),
@@ -433,6 +434,7 @@ fn in_order_of_species(
     Ok(Snapshot {
         step: 0,
         position: order.iter().map(|&i| snapshot.position[i]).collect(),
+        fraction: Vec::new(),
         image: vec![[0; 3]; order.len()],
         velocity: order.iter().map(|&i| snapshot.velocity[i]).collect(),
         diameter: match snapshot.diameter.is_empty() {

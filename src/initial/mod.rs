@@ -234,6 +234,7 @@ fn create_with(
         InitialPlan::Lattice { lattice, .. } => Snapshot {
             step: 0,
             position: lattice_positions(*lattice, &system.simulation_box, count, system.seed),
+            fraction: Vec::new(),
             image: vec![[0; 3]; count],
             velocity: vec![[0.0; 3]; count],
             diameter: Arc::default(),

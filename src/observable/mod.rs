@@ -2,8 +2,8 @@
 //!
 //! An engine hands over a [`Snapshot`](crate::system::Snapshot) whenever `is_due` says so; nothing here
 //! touches files or devices. An engine that samples by itself takes over what the `hand_over` of an observable
-//! describes ([`dynamics::evaluation`]) and gives back sums instead: where its particles are, samples have 32 bits
-//! for every number ([`dynamics::sampled`]), and sums are made in 32-bit floats over fixed chunks of particles,
+//! describes ([`dynamics::evaluation`]) and gives back sums instead; in `fixed-point` [`portable`] makes those of the same bits of
+//! snapshots, where no engine does. There samples have 32 bits for every number ([`dynamics::sampled`]), and sums are made in 32-bit floats over fixed chunks of particles,
 //! in 64-bit floats beyond. A term of one particle is off by some 1e-7 of its size, a cosine by 2e-7; a particle whose
 //! distance is a radius or the edge of a bin to 1e-7 may count on either side. The stress is that of the engine's
 //! thermodynamics, to the bit; mean displacements of cages are rounded to 2^-33 of the edge, bonds to 1e-6.
@@ -37,6 +37,7 @@ pub mod dynamics;
 pub mod ensemble;
 pub mod hessian;
 mod particle_order;
+pub mod portable;
 pub mod propensity;
 pub mod sample;
 pub mod series;
@@ -45,8 +46,6 @@ pub mod structure;
 mod vectors;
 pub mod wavevectors;
 
-#[cfg(test)]
-pub(crate) mod host_evaluator;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -45,9 +45,15 @@ pub fn snapshot(
         let image: [i32; 3] = image(r);
         std::array::from_fn(|k| r[k] - f64::from(image[k]) * edges[k])
     };
+    let position: Vec<[f64; 3]> = unwrapped.iter().map(wrap).collect();
+    let fraction = |r: &[f64; 3]| {
+        let units = |k: usize| (r[k] * (2f64.powi(32) / edges[k])).round_ties_even() as u64 as u32;
+        std::array::from_fn(|k| if k < dimension { units(k) } else { 0 })
+    };
     Snapshot {
         step,
-        position: unwrapped.iter().map(wrap).collect(),
+        fraction: position.iter().map(fraction).collect(),
+        position,
         image: unwrapped.iter().map(image).collect(),
         velocity: velocity.to_vec(),
         diameter: Default::default(),

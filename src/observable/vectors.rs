@@ -19,7 +19,7 @@ pub(super) fn on_widest_registers<L: InnerLoop>(inner_loop: L) -> L::Output {
         fn on_512_bits<L: InnerLoop>(inner_loop: L) -> L::Output {
             inner_loop.run()
         }
-        #[target_feature(enable = "avx2")]
+        #[target_feature(enable = "avx2,fma")]
         fn on_256_bits<L: InnerLoop>(inner_loop: L) -> L::Output {
             inner_loop.run()
         }
@@ -27,8 +27,8 @@ pub(super) fn on_widest_registers<L: InnerLoop>(inner_loop: L) -> L::Output {
             // SAFETY: the CPU has AVX-512, all that the function asks for.
             return unsafe { on_512_bits(inner_loop) };
         }
-        if std::is_x86_feature_detected!("avx2") {
-            // SAFETY: the CPU has AVX2, all that the function asks for.
+        if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+            // SAFETY: the CPU has AVX2 and FMA, all that the function asks for.
             return unsafe { on_256_bits(inner_loop) };
         }
     }

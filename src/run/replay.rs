@@ -275,7 +275,7 @@ impl Replay<'_> {
         let diameter = frame.diameter.as_ref().map_or_else(Default::default, |diameter| {
             order.iter().map(|&place| diameter[place]).collect()
         });
-        Ok(Snapshot { step, position, image, velocity, diameter })
+        Ok(Snapshot { step, position, fraction: Vec::new(), image, velocity, diameter })
     }
 }
 

@@ -33,7 +33,7 @@ use crate::observable::{
 use crate::output::{
     Checkpoint, PropensityLayout, ScalarRow, Scalars, StageLayout, StrainLayout, ThermodynamicsRow,
 };
-use crate::plan::{BoxCourse, EnsemblePlan, Plan, StagePlan};
+use crate::plan::{BoxCourse, EnsemblePlan, Plan, Precision, StagePlan};
 use crate::potential::PotentialPlan;
 use crate::system::{SimulationBox, Snapshot};
 
@@ -45,6 +45,8 @@ pub struct StageOutput {
     /// Whether replicas are exchanged.
     is_exchanging: bool,
     schedule: Schedule,
+    /// Snapshots have what the sums of a GPU are made of.
+    has_portable_sums: bool,
     /// Timestep, and time at step 0 if all steps had this length.
     timestep: f64,
     offset: f64,
@@ -209,6 +211,9 @@ impl StageOutput {
             propensity_layout: PropensityLayout::of(plan, &stage),
             propensities: StagePropensities::new(plan, &stage)?,
             schedule: Schedule::new(&stage, stage.correlations.iter()),
+            // Minima of strained systems are of 64-bit floats.
+            has_portable_sums: plan.run.precision == Precision::FixedPoint
+                && stage.strain.is_none(),
             plan: stage,
             is_exchanging,
             ensemble: plan.ensemble.clone(),
@@ -260,9 +265,15 @@ impl StageOutput {
         StageLayout { thermodynamics, exchanges, scalars, series, classes, propensity, strain }
     }
 
-    /// Leaves to the engines what they evaluate by themselves.
+    /// Leaves to the engines what they evaluate by themselves. Where they do not, in `fixed-point`, it is evaluated here with the same bits.
     pub fn hand_over(&mut self, ensemble: &mut dyn Ensemble) -> Result<(), RunError> {
-        let Some(correlator) = ensemble.correlator() else { return Ok(()) };
+        let Some(correlator) = ensemble.correlator() else {
+            if self.has_portable_sums {
+                let samples = self.bond_order_samples;
+                self.systems.iter_mut().for_each(|of| of.evaluate_portably(samples));
+            }
+            return Ok(());
+        };
         let mut offloaded = Vec::new();
         for observables in &mut self.systems {
             let of_system;

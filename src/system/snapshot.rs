@@ -11,6 +11,9 @@ pub struct Snapshot {
     pub step: u64,
     /// Wrapped into the box, `0 <= x < edge`; in a tilted box `0 <= x - slope y < edge`.
     pub position: Vec<[f64; 3]>,
+    /// The same as fractions of the edges in `2^-32`, rounded to nearest, modulo the edge: in `fixed-point` alone, else empty. In a tilted
+    /// box those of skewed coordinates.
+    pub fraction: Vec<[u32; 3]>,
     /// How often each particle has left the box upwards, less downwards; in a tilted box counts of its periods.
     pub image: Vec<[i32; 3]>,
     pub velocity: Vec<[f64; 3]>,

@@ -215,6 +215,7 @@ pub fn from_file(
         diameter: frame.diameter.unwrap_or_default().into(),
         step: 0,
         position: frame.position,
+        fraction: Vec::new(),
         image: vec![[0; 3]; count],
         velocity: frame.velocity.unwrap_or_else(|| vec![[0.0; 3]; count]),
     };

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use super::engine::CpuEngine;
-use crate::engine::precision::Policy;
+use crate::engine::precision::{Policy, rounded_fraction};
 use crate::engine::state::straightened;
 use crate::engine::{ExactState, MemoryLayout};
 use crate::integrator::ThermostatState;
@@ -90,6 +90,12 @@ impl<P: Policy> Copied<P> {
         Snapshot {
             step: self.step,
             position: straightened(skewed, &self.simulation_box),
+            fraction: match P::HAS_FRACTIONS {
+                true => {
+                    self.by_id(&self.position, |x, _| rounded_fraction(P::coordinate_to_bits(x)))
+                }
+                false => Vec::new(),
+            },
             image: self.by_id(&self.image, |image, _| image),
             velocity: self.by_id(&self.velocity, |v, axis| self.policy.velocity_to_f64(v, axis)),
             diameter: self.diameter.clone(),

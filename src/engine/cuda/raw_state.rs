@@ -5,6 +5,7 @@ use super::buffers::ElementSizes;
 use super::constants::DevicePolicy;
 use super::transfer::aligned_size;
 use crate::arithmetic::Real;
+use crate::engine::precision::rounded_fraction;
 use crate::engine::state::straightened;
 use crate::engine::{ExactState, MemoryLayout};
 use crate::integrator::ThermostatState;
@@ -167,6 +168,10 @@ impl<P: DevicePolicy> RawSnapshot<P> {
         Snapshot {
             step: self.step,
             position: straightened(skewed, &self.simulation_box),
+            fraction: match P::HAS_FRACTIONS {
+                true => by_id(id, &particles.position, |bits, _| rounded_fraction(bits)),
+                false => Vec::new(),
+            },
             image: by_id(id, &particles.image, |image, _| image),
             velocity: by_id(id, &particles.velocity, |bits, axis| {
                 self.policy.velocity_to_f64(P::velocity_from_bits(bits), axis)
@@ -252,6 +257,7 @@ mod tests {
             diameter: Default::default(),
             step: 17,
             position: (0..5).map(|id| [0, 1, 2].map(|k| 0.1 + 0.1 * number(id, k))).collect(),
+            fraction: Vec::new(),
             image: (0..5).map(|id| [0, 1, 2].map(|k| -(number(id, k) as i32))).collect(),
             velocity: (0..5).map(|id| [0, 1, 2].map(|k| 0.3 - 0.7 * number(id, k))).collect(),
         };

@@ -56,6 +56,7 @@ impl FixedPoint {
 
 impl Policy for FixedPoint {
     const PRECISION: Precision = Precision::FixedPoint;
+    const HAS_FRACTIONS: bool = true;
     type Coordinate = u64;
     type Velocity = i64;
     type Force = i64;

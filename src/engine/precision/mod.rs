@@ -30,6 +30,11 @@ use crate::plan::Precision;
 use crate::potential::PairUnits;
 use crate::system::{SimulationBox, Species};
 
+/// A 64-bit fraction of an edge in `2^-32` of it, to nearest, modulo the edge.
+pub fn rounded_fraction(bits: u64) -> u32 {
+    (bits.wrapping_add(1 << 31) >> 32) as u32
+}
+
 /// Types and operations of one way to hold numbers.
 ///
 /// An instance holds the constants of a run (edges, time step, masses, scale factors); `axis` is 0, 1
@@ -43,6 +48,8 @@ pub trait Policy: Clone + Send + Sync + Sized + 'static {
     type Real: Real;
     /// Whether sums have more bits than the pair loop's numbers: it is then vectorised apart from them.
     const WIDE_SUMS: bool = false;
+    /// Whether coordinates are 64-bit fractions of the edge.
+    const HAS_FRACTIONS: bool = false;
     /// Partial sums of the lanes of the pair loop.
     type Sums<const LANES: usize>;
 

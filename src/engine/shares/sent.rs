@@ -11,7 +11,7 @@ use crate::observable::dynamics::evaluation::{
     ParticleSum, SampledBondOrder, SampledDensities, SampledStress, SampledStructure,
     StressEvaluation, StructureEvaluation,
 };
-use crate::observable::dynamics::kernel_sum::{KernelSum, Results};
+use crate::observable::dynamics::kernel_sum::{KernelSum, KernelTerm, Results};
 use crate::observable::dynamics::sampled::{HeldSamples, SampledParticles};
 use crate::observable::wavevectors::WaveVectorShell;
 use crate::observable::{BondOrder, Macroscopic};
@@ -190,7 +190,7 @@ macro_rules! as_json {
         }
     })* };
 }
-as_json!(BondPlan, Precision, SimulationBox, Species, StageContext, ThermostatState);
+as_json!(BondPlan, KernelTerm, Precision, SimulationBox, Species, StageContext, ThermostatState);
 
 /// Structs, field by field.
 macro_rules! sent {
@@ -235,7 +235,7 @@ sent! {
         precision, simulation_box, timestep, step, species_of, diameter, position, image, velocity, thermostat, memory,
     }
     MemoryLayout { order, reference, skin, threads_per_particle, rebuilds, made_in, tilt }
-    Snapshot { step, position, image, velocity, diameter }
+    Snapshot { step, position, fraction, image, velocity, diameter }
     Thermodynamics {
         step, potential_energy, kinetic_energy, temperature, half_step_temperature, pressure, virial, stress,
         center_of_mass_velocity, conserved_energy, swap_trials, swaps, simulation_box, particles, volume_trials,
@@ -255,7 +255,7 @@ sent! {
         every, blocks, lags, sums, kernel_order, remove_drift, cage_radius, simulation_box, species, order,
     }
     HeldSamples { samples, first_step, entries, held }
-    KernelSum { name, results, add, add_at_lag_zero, constants }
+    KernelSum { name, term, results, add, add_at_lag_zero, constants }
     Macroscopic { stress, temperature }
     SampledBondOrder { step, order }
     SampledDensities { step, densities, center }

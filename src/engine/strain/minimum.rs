@@ -48,6 +48,7 @@ impl Minimum {
         Snapshot {
             step,
             position: self.position.clone(),
+            fraction: Vec::new(),
             image: self.image.clone(),
             velocity: vec![[0.0; 3]; self.position.len()],
             diameter: Default::default(),

@@ -82,7 +82,7 @@ impl PeculiarMotion {
         };
         let position = places.into_iter().zip(&carried).map(beside).collect();
         self.last = Some(Last { step: snapshot.step, height, carried });
-        Snapshot { position, image: vec![[0; 3]; count], ..snapshot.clone() }
+        Snapshot { position, fraction: Vec::new(), image: vec![[0; 3]; count], ..snapshot.clone() }
     }
 
     /// For a checkpoint: the step, heights and affine displacements; nothing before the first sample.
@@ -140,6 +140,7 @@ mod tests {
             let snapshot = Snapshot {
                 step: 100 + steps,
                 position: vec![position],
+                fraction: Vec::new(),
                 image: vec![image],
                 velocity: vec![v],
                 diameter: [].into(),

@@ -1,7 +1,7 @@
 use super::cage::in_cage;
 use super::evaluation::ParticleSum;
 use super::evaluator::Evaluator;
-use super::kernel_sum::{KernelSum, Results};
+use super::kernel_sum::{KernelSum, KernelTerm, Results};
 use super::pair_chunk::PairChunk;
 use super::source::{Need, Source};
 use super::terms::{ParticleTerms, Terms};
@@ -34,6 +34,7 @@ impl ParticleTerms for DisplacementMoments {
     fn particle_sum(&self) -> Option<ParticleSum> {
         Some(ParticleSum::Kernel(KernelSum {
             name: "displacement moments",
+            term: KernelTerm::DisplacementMoments,
             results: Results::Sums(2),
             add: "sum[0] = add(sum[0], r2);\nsum[1] = fused(r2, r2, sum[1]);",
             add_at_lag_zero: "",

@@ -1,6 +1,6 @@
 use super::correlation::Correlation;
 use super::evaluation::ParticleSum;
-use super::kernel_sum::{KernelSum, Results};
+use super::kernel_sum::{KernelSum, KernelTerm, Results};
 use super::pair_chunk::PairChunk;
 use super::registry::Definition;
 use super::source::Source;
@@ -42,6 +42,7 @@ impl ParticleTerms for DistanceMoved {
     fn particle_sum(&self) -> Option<ParticleSum> {
         Some(ParticleSum::Kernel(KernelSum {
             name: "distances moved",
+            term: KernelTerm::Distances,
             results: Results::Sums(1),
             add: "sum[0] = add(sum[0], square_root(r2));",
             add_at_lag_zero: "",

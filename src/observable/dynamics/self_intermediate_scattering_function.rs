@@ -2,7 +2,7 @@ use super::cage::in_cage;
 use super::correlation::{Correlation, Places};
 use super::evaluation::ParticleSum;
 use super::evaluator::Evaluator;
-use super::kernel_sum::{KernelSum, Results};
+use super::kernel_sum::{KernelSum, KernelTerm, Results};
 use super::pair_chunk::{Frame, PairChunk};
 use super::part::Part;
 use super::registry::Definition;
@@ -201,6 +201,7 @@ impl ParticleTerms for SelfScattering {
     fn particle_sum(&self) -> Option<ParticleSum> {
         Some(ParticleSum::Kernel(KernelSum {
             name: "self scattering",
+            term: KernelTerm::SelfScattering,
             results: Results::Shells(self.shells.clone()),
             add: "\
 u32 turns[3] = {moved[0].turns, moved[1].turns, 0};

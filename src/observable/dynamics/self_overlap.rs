@@ -2,7 +2,7 @@ use super::cage::in_cage;
 use super::correlation::{Correlation, Places};
 use super::evaluation::ParticleSum;
 use super::evaluator::Evaluator;
-use super::kernel_sum::{KernelSum, Results};
+use super::kernel_sum::{KernelSum, KernelTerm, Results};
 use super::pair_chunk::{Frame, PairChunk};
 use super::part::Part;
 use super::registry::Definition;
@@ -128,6 +128,7 @@ impl ParticleTerms for WithinDistance {
     fn particle_sum(&self) -> Option<ParticleSum> {
         Some(ParticleSum::Kernel(KernelSum {
             name: "self overlap",
+            term: KernelTerm::SelfOverlap,
             results: Results::Sums(1),
             add: "sum[0] = add(sum[0], r2 < geometry.squared_overlap ? 1.0f : 0.0f);",
             add_at_lag_zero: "sum[0] = add(sum[0], 1.0f);",

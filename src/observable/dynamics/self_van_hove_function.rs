@@ -1,6 +1,6 @@
 use super::correlation::Correlation;
 use super::evaluation::ParticleSum;
-use super::kernel_sum::{KernelSum, Results};
+use super::kernel_sum::{KernelSum, KernelTerm, Results};
 use super::pair_chunk::PairChunk;
 use super::registry::Definition;
 use super::source::{Need, Source};
@@ -108,6 +108,7 @@ impl ParticleTerms for DisplacementHistogram {
         let width = self.0.inverse_width.recip();
         Some(ParticleSum::Kernel(KernelSum {
             name: "displacement histogram",
+            term: KernelTerm::DisplacementHistogram,
             results: Results::Counts(self.0.inverse_volumes.clone()),
             add: "\
 float bin = mul(square_root(r2), geometry.inverse_bin_width);

@@ -1,6 +1,6 @@
 use super::correlation::Correlation;
 use super::evaluation::ParticleSum;
-use super::kernel_sum::{KernelSum, Results};
+use super::kernel_sum::{KernelSum, KernelTerm, Results};
 use super::pair_chunk::PairChunk;
 use super::registry::Definition;
 use super::source::{Held, Source};
@@ -41,6 +41,7 @@ impl ParticleTerms for VelocityProduct {
     fn particle_sum(&self) -> Option<ParticleSum> {
         Some(ParticleSum::Kernel(KernelSum {
             name: "velocity product",
+            term: KernelTerm::VelocityProduct,
             results: Results::Sums(1),
             add: PRODUCT,
             add_at_lag_zero: SQUARE,

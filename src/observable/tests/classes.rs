@@ -2,7 +2,7 @@
 use rand::RngExt;
 
 use super::super::diameter_classes::DiameterClasses;
-use super::super::host_evaluator::HostEvaluator;
+use super::super::portable::PortableEvaluator;
 use super::evaluated::{assert_near, part};
 use super::*;
 use crate::observable::dynamics::evaluation::Evaluated;
@@ -128,19 +128,19 @@ fn what_an_engine_evaluates_of_classes_is_what_is_evaluated_here() {
         let plan = in_classes(part(number, false), &classes);
         let expected = correlate(&plan, &of_classes, &walk);
         let mut found = Correlations::new(&plan, &of_classes).unwrap();
-        let mut engine = HostEvaluator::new(found.hand_over().expect("engines evaluate it"));
+        let mut engine = PortableEvaluator::new(found.hand_over().expect("engines evaluate it"));
         for (taken, snapshot) in walk.iter().enumerate() {
-            found.add_evaluated(&engine.sample(snapshot, &of_classes, &macroscopic(snapshot)));
+            found.add_evaluated(&engine.sample(snapshot, Some(&macroscopic(snapshot))));
             if taken == 40 {
                 // A checkpoint, and another engine.
                 let held = engine.held();
                 let (state, arrays) = found.save(held.as_ref());
                 found = Correlations::new(&plan, &of_classes).unwrap();
                 found.restore(&state, &arrays).unwrap();
-                engine = HostEvaluator::new(found.hand_over().expect("engines evaluate it"));
+                engine = PortableEvaluator::new(found.hand_over().expect("engines evaluate it"));
             }
         }
-        found.add_evaluated(&engine.finish());
+        engine.finish().iter().for_each(|evaluated| found.add_evaluated(evaluated));
         found.finish();
         assert_near(&found.results(), &expected.results(), &format!("part {number}"));
     }
@@ -220,10 +220,10 @@ fn resumed_structure_of_classes_is_that_of_an_engine() {
     let (mut here, mut of_engine) = (begin(), begin());
     here.restore(&state, &arrays).unwrap();
     of_engine.restore(&state, &arrays).unwrap();
-    let mut engine = HostEvaluator::new(of_engine.hand_over().expect("engines evaluate it"));
+    let mut engine = PortableEvaluator::new(of_engine.hand_over().expect("engines evaluate it"));
     for snapshot in &walk[9..] {
         here.sample(snapshot);
-        match engine.sample(snapshot, &of_classes, &macroscopic(snapshot)) {
+        match engine.sample(snapshot, Some(&macroscopic(snapshot))) {
             Evaluated::Structure(samples) => {
                 samples.iter().for_each(|sample| of_engine.add_evaluated(sample));
             }

@@ -8,6 +8,7 @@ use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::frames::FrameTimes;
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::dynamics::source::for_engines;
+use crate::observable::portable::PortableEvaluator;
 use crate::observable::{
     self, AxisName, BondOrder, BondOrientationalOrder, Correlations, EnsembleSeries, Macroscopic,
     ObservableError, SampleContext, Series, Structure,
@@ -23,6 +24,8 @@ pub struct Observables {
     correlations: Vec<Correlations>,
     /// What the engine evaluates, in its order.
     of_engine: Vec<OfEngine>,
+    /// What is evaluated here as an engine would, to the bit.
+    portable: Vec<(OfEngine, PortableEvaluator)>,
     structure: Option<Structure>,
     bond_order: Option<BondOrientationalOrder>,
 }
@@ -104,7 +107,8 @@ impl Observables {
             Some(plan) => Some(BondOrientationalOrder::new(plan, &of_all)?),
             None => None,
         };
-        Ok(Observables { correlations, of_engine: Vec::new(), structure, bond_order })
+        let (of_engine, portable) = (Vec::new(), Vec::new());
+        Ok(Observables { correlations, of_engine, portable, structure, bond_order })
     }
 
     /// Goes on as a checkpoint knows them.
@@ -129,7 +133,10 @@ impl Observables {
         for (index, correlations) in self.correlations.iter().enumerate() {
             let of = OfEngine::Correlation(index);
             let of_engine = self.of_engine.iter().position(|&of_engine| of_engine == of);
-            let saved = correlations.save(of_engine.and_then(|of_engine| held[of_engine].as_ref()));
+            let own = self.portable.iter().find(|(own, _)| *own == of);
+            let held_here = own.and_then(|(_, evaluator)| evaluator.held());
+            let of_engine = of_engine.and_then(|of_engine| held[of_engine].as_ref());
+            let saved = correlations.save(of_engine.or(held_here.as_ref()));
             save_arrays(checkpoint, &format!("correlation-{index}"), saved)?;
         }
         if let Some(structure) = &self.structure {
@@ -182,13 +189,34 @@ impl Observables {
         (offloaded, schedule)
     }
 
+    /// Evaluates here, with the bits of a GPU, what engines could; nothing changes in what is due. `samples` as for
+    /// [`hand_over`](Self::hand_over).
+    pub fn evaluate_portably(&mut self, samples: u64) {
+        let mut taken = Vec::new();
+        for (index, correlations) in self.correlations.iter_mut().enumerate() {
+            taken.push((OfEngine::Correlation(index), correlations.hand_over()));
+        }
+        let structure = self.structure.as_mut().and_then(Structure::hand_over);
+        taken.push((OfEngine::Structure, structure));
+        let bond_order = self.bond_order.as_mut().and_then(|order| order.hand_over(samples));
+        taken.push((OfEngine::BondOrder, bond_order));
+        let evaluator = |(of, offloaded): (OfEngine, Option<Offloaded>)| {
+            Some((of, PortableEvaluator::new(offloaded?)))
+        };
+        self.portable = taken.into_iter().filter_map(evaluator).collect();
+    }
+
     /// Adds what the engine has evaluated of one of them; of bond-orientational order, hands it out with its steps.
     pub fn add_evaluated(
         &mut self,
         observable: usize,
         evaluated: &Evaluated,
     ) -> Vec<(u64, BondOrder)> {
-        match (self.of_engine[observable], evaluated) {
+        self.add(self.of_engine[observable], evaluated)
+    }
+
+    fn add(&mut self, of: OfEngine, evaluated: &Evaluated) -> Vec<(u64, BondOrder)> {
+        match (of, evaluated) {
             (OfEngine::Correlation(index), evaluated) => {
                 self.correlations[index].add_evaluated(evaluated);
             }
@@ -221,12 +249,24 @@ impl Observables {
         {
             structure.sample(snapshot);
         }
+        let mut portable = std::mem::take(&mut self.portable);
+        let mut orders = Vec::new();
+        for (of, evaluator) in portable.iter_mut().filter(|(_, of)| of.is_due(step)) {
+            orders.extend(self.add(*of, &evaluator.sample(snapshot, macroscopic)));
+        }
+        self.portable = portable;
         let bond_order = self.bond_order.as_ref().filter(|order| order.is_due(step));
-        bond_order.map(|order| order.evaluate(snapshot))
+        let evaluated = orders.pop().map(|(_, order)| order);
+        evaluated.or_else(|| bond_order.map(|order| order.evaluate(snapshot)))
     }
 
     /// Correlates the remaining blocks, at the end of the stage.
     pub fn finish(&mut self) {
+        for (of, mut evaluator) in std::mem::take(&mut self.portable) {
+            if let Some(evaluated) = evaluator.finish() {
+                self.add(of, &evaluated);
+            }
+        }
         self.correlations.iter_mut().for_each(Correlations::finish);
     }
 

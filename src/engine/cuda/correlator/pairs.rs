@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::particles::SampledRecords;
 use super::program::{
-    self, CHUNK, CHUNKS, Chunk, Column, MOST_SHARED_BINS, MOST_SLOTS, PAIR_SUMS, THREADS,
+    self, CHUNK, CHUNKS, Chunk, MOST_SHARED_BINS, MOST_SLOTS, PAIR_SUMS, THREADS,
 };
 use super::slots::Slot;
 use crate::engine::cuda::declare::{
@@ -23,7 +23,7 @@ use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::evaluation::{
     self, EvaluatedPairs, Evaluation, SampleGroup, SamplePair,
 };
-use crate::observable::dynamics::kernel_sum::KernelSum;
+use crate::observable::dynamics::kernel_sum::{Column, KernelSum, columns};
 use crate::observable::dynamics::registry;
 use crate::system::Species;
 
@@ -216,7 +216,7 @@ impl PairEvaluator {
             species,
             width,
             bins,
-            columns: program::columns(evaluation).into(),
+            columns: columns(evaluation).into(),
             shared_bytes,
             pairs_at_once,
             chunks: Buffer::holding(session, &chunks)?,

@@ -5,7 +5,10 @@ use crate::engine::cuda::declare::{device_constants, device_struct, shared_heade
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::samples;
 use crate::observable::dynamics::evaluation::Evaluation;
-use crate::observable::dynamics::kernel_sum::{KernelSum, Results};
+use crate::observable::dynamics::kernel_sum::{
+    self, CHUNK_OF_MODES, KernelSum, MOST_WRITTEN_OUT, Results, columns_of, sum_count,
+};
+use crate::observable::portable::share;
 use crate::observable::wavevectors::{WaveVectorShell, orbit_size};
 
 device_constants! {
@@ -20,7 +23,7 @@ pub use blocks::THREADS;
 device_constants! {
     /// Particles of a chunk, whose sums are made by themselves; histograms of more bins are counted in global memory.
     mod pair_sums: u32 {
-        CHUNK = 128;
+        CHUNK = kernel_sum::CHUNK as u32;
         MOST_SHARED_BINS = 1024;
     }
 }
@@ -30,7 +33,7 @@ pub const MOST_SHARED_BINS: usize = pair_sums::MOST_SHARED_BINS as usize;
 device_constants! {
     /// Particles of a chunk, whose modes are summed by themselves.
     mod mode_sums: u32 {
-        CHUNK = 1024;
+        CHUNK = CHUNK_OF_MODES as u32;
     }
 }
 pub const DENSITY_CHUNK: usize = mode_sums::CHUNK as usize;
@@ -50,8 +53,6 @@ shared_header!(pub MODE_SUMS = "shared/mode_sums.cuh": mode_sums::Declaration);
 
 /// More samples than this in a group gain nothing.
 pub const MOST_SLOTS: usize = 16;
-/// More orbits of wave vectors than this are looked up in a table.
-const MOST_WRITTEN_OUT: usize = 160;
 
 /// A program over samples of particles.
 pub fn program_over_samples(
@@ -82,45 +83,6 @@ pub fn macros_of_sums(evaluation: &Evaluation) -> [(&'static str, String); 3] {
         ("SHELLS", shells(evaluation).len().to_string()),
         ("BINS", bins(evaluation).to_string()),
     ]
-}
-
-/// Where the kernels leave a sum.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Column {
-    /// Among the sums.
-    Sum(usize),
-    /// Among the counts, and what each counts for.
-    Count(usize, f64),
-}
-
-/// Sums of the kernel, without the counts of histograms.
-fn sum_count(evaluation: &Evaluation) -> usize {
-    evaluation.kernel_sums().map(|(_, sum)| columns_of(sum)).sum()
-}
-
-fn columns_of(sum: &KernelSum) -> usize {
-    match &sum.results {
-        Results::Counts(_) => 0,
-        results => results.count(),
-    }
-}
-
-/// The sums of a correlation in those of the kernels.
-pub fn columns(evaluation: &Evaluation) -> Vec<Column> {
-    let mut columns = vec![Vec::new(); evaluation.sums.len()];
-    let mut first = 0;
-    for (index, sum) in evaluation.kernel_sums() {
-        let end = first + columns_of(sum);
-        columns[index] = match &sum.results {
-            Results::Counts(each) => {
-                let counts = each.iter().enumerate();
-                counts.map(|(bin, &each)| Column::Count(bin, each)).collect()
-            }
-            _ => (first..end).map(Column::Sum).collect(),
-        };
-        first = end;
-    }
-    columns.concat()
 }
 
 /// Statements of the terms that are wanted, in the order of kernels; or with those of counts last.
@@ -161,9 +123,9 @@ fn shells(evaluation: &Evaluation) -> &[WaveVectorShell] {
         .unwrap_or_default()
 }
 
-/// Share of each vector of a shell.
-fn share(shell: &WaveVectorShell, vectors: u64) -> String {
-    format!("{:?}f", (vectors as f64 / shell.count() as f64) as f32)
+/// [`share`] as text.
+fn written(share: f32) -> String {
+    format!("{share:?}f")
 }
 
 /// `add_scattering`: a mean of cosines for each shell. Over the signs of an orbit it is a product of cosines, one for
@@ -190,7 +152,7 @@ fn written_out(shells: &[WaveVectorShell]) -> String {
                         known.push((axis, n));
                         let _ = writeln!(
                             text,
-                            "    float c{axis}_{n} = quick_cosine_of_turns({n}u * turns[{axis}]);"
+                            "    float c{axis}_{n} = cosine_of_turns({n}u * turns[{axis}]);"
                         );
                     }
                     factors.push(format!("c{axis}_{n}"));
@@ -203,7 +165,7 @@ fn written_out(shells: &[WaveVectorShell]) -> String {
                 };
                 let _ = writeln!(text, "    {sum} = {sum_of};");
             }
-            let share = share(shell, size);
+            let share = written(share(shell, size));
             let _ = writeln!(text, "    sums[{number}] = fused({share}, {sum}, sums[{number}]);");
         }
     }
@@ -218,7 +180,7 @@ fn table(shells: &[WaveVectorShell]) -> String {
     let mut end = 0;
     for shell in shells {
         for &[x, y, z] in &shell.orbits {
-            let share = share(shell, orbit_size([x, y, z]));
+            let share = written(share(shell, orbit_size([x, y, z])));
             let _ = writeln!(text, "    {{{{{x}u, {y}u, {z}u}}, {share}}},");
         }
         end += shell.orbits.len();
@@ -234,8 +196,8 @@ fn table(shells: &[WaveVectorShell]) -> String {
          \x20       float sum = 0.0f;\n\
          \x20       for (; orbit < shell_ends[shell]; ++orbit) {{\n\
          \x20           const Orbit &of = orbits[orbit];\n\
-         \x20           float product = mul(quick_cosine_of_turns(of.n[0] * turns[0]), quick_cosine_of_turns(of.n[1] * turns[1]));\n\
-         \x20           sum = fused(mul(of.share, product), quick_cosine_of_turns(of.n[2] * turns[2]), sum);\n\
+         \x20           float product = mul(cosine_of_turns(of.n[0] * turns[0]), cosine_of_turns(of.n[1] * turns[1]));\n\
+         \x20           sum = fused(mul(of.share, product), cosine_of_turns(of.n[2] * turns[2]), sum);\n\
          \x20       }}\n\
          \x20       sums[shell] = add(sums[shell], sum);\n\
          \x20   }}\n\

@@ -12,10 +12,10 @@ use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::transfer::{Arriving, Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, OfSystems, Pending};
-use crate::observable::BondOrder;
 use crate::observable::dynamics::evaluation::{
     BondOrderEvaluation, DensityEvaluation, SampledBondOrder, SampledStructure, StructureEvaluation,
 };
+use crate::observable::portable::{self, order_of_sums};
 
 device_constants! {
     /// Of static structure.
@@ -24,7 +24,7 @@ device_constants! {
         MOST_SHARED_BINS = 12288;
         /// Of each component m = 0, ..., 6 real and imaginary part, then bonds, then the local order; components and order in
         /// units of 2^-32.
-        ORDER_SUMS = 16;
+        ORDER_SUMS = portable::ORDER_SUMS as u32;
     }
 }
 const MOST_SHARED_BINS: usize = sums::MOST_SHARED_BINS as usize;
@@ -159,7 +159,7 @@ impl StructureEvaluator {
         let densities = self.densities.evaluate_at_once(samples, of)?;
         let (bins, numbering) = (self.bins, of.numbering);
         Ok(Pending::new(move || {
-            let counts: Vec<u64> = words(&arriving, bytes)?;
+            let counts = words(&arriving, bytes, u64::from_ne_bytes)?;
             let of_samples = counts.chunks(of_sample).zip(densities.wait()?);
             let samples = of_samples.map(|(counts, densities)| SampledStructure {
                 step: densities.step,
@@ -171,9 +171,13 @@ impl StructureEvaluator {
     }
 }
 
-fn words(arriving: &Arriving, bytes: usize) -> Result<Vec<u64>, EngineError> {
+fn words<T>(
+    arriving: &Arriving,
+    bytes: usize,
+    of: fn([u8; 8]) -> T,
+) -> Result<Vec<T>, EngineError> {
     let words = arriving.wait()?[..bytes].as_chunks::<8>().0;
-    Ok(words.iter().map(|&word| u64::from_ne_bytes(word)).collect())
+    Ok(words.iter().map(|&word| of(word)).collect())
 }
 
 /// Sums over bonds.
@@ -250,41 +254,13 @@ impl BondOrderEvaluator {
         let steps: Vec<u64> = samples.iter().map(|&(step, _)| step).collect();
         let (particles, numbering) = (self.particles, of.numbering);
         Ok(Pending::new(move || {
-            let sums = words(&arriving, bytes)?;
-            let of_sample = |(&step, sums): (&u64, &[u64])| SampledBondOrder {
+            let sums = words(&arriving, bytes, i64::from_ne_bytes)?;
+            let of_sample = |(&step, sums): (&u64, &[i64])| SampledBondOrder {
                 step,
-                order: bond_order(sums, particles),
+                order: order_of_sums(sums, particles as usize),
             };
             let samples = steps.iter().zip(sums.chunks(ORDER_SUMS)).map(of_sample);
             Ok(numbering.by_system(numbers, samples))
         }))
-    }
-}
-
-/// From the sums of the kernel: components, bonds, and the local order; components and order in units of 2^-32.
-fn bond_order(sums: &[u64], particles: u32) -> BondOrder {
-    let number = |word: &u64| *word as i64 as f64;
-    let square = |word: &u64| (number(word) / 2f64.powi(32)).powi(2);
-    let length = sums[..14].iter().map(square).sum::<f64>().sqrt();
-    let bonds = number(&sums[14]);
-    BondOrder {
-        global: if bonds > 0.0 { length / bonds } else { 0.0 },
-        local: number(&sums[15]) / 2f64.powi(32) / f64::from(particles.max(1)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn order_is_the_mean_of_the_sums_over_bonds() {
-        let units = |x: f64| (x * 2f64.powi(32)) as i64 as u64;
-        let mut sums = [0; ORDER_SUMS];
-        assert_eq!(bond_order(&sums, 7), BondOrder { global: 0.0, local: 0.0 });
-        // Three bonds, of sum (-1.5, 2) in one component.
-        (sums[4], sums[5], sums[14]) = (units(-1.5), units(2.0), 3);
-        sums[15] = units(3.5);
-        assert_eq!(bond_order(&sums, 7), BondOrder { global: 2.5 / 3.0, local: 0.5 });
     }
 }

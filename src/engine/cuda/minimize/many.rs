@@ -257,6 +257,7 @@ fn minimum(
             step: *step,
             velocity: vec![[0.0; 3]; count],
             position: straightened(position, simulation_box),
+            fraction: Vec::new(),
             image: given.image[particles].to_vec(),
             diameter: packed.diameter.clone().into(),
         },

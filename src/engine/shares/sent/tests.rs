@@ -53,6 +53,7 @@ fn numbers_that_are_none_travel_too() {
 fn sums_that_an_engine_makes_travel_with_their_texts() {
     let sum = KernelSum {
         name: "a name",
+        term: KernelTerm::SelfScattering,
         results: Results::Shells(vec![WaveVectorShell {
             wavenumber: 7.25,
             orbits: vec![[1, 2, 3], [0, 0, 9]],
