@@ -38,14 +38,28 @@ def _opened(path):
 
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
-    for attempt in range(_ATTEMPTS):
-        for swmr in (False, True):
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return h5py.File(path, "r")
+        except OSError:
+            # Where no writer has it, it is damaged: HDF5 would open it so, and be long in reading.
+            is_marked = _is_marked_open(path)
+            if not is_marked and attempt == _ATTEMPTS:
+                raise
+        if is_marked:
             try:
-                return h5py.File(path, "r", swmr=swmr)
+                return h5py.File(path, "r", swmr=True)
             except OSError:
-                if swmr and attempt + 1 == _ATTEMPTS:
+                if attempt == _ATTEMPTS:
                     raise
         time.sleep(_PAUSE)
+
+
+def _is_marked_open(path):
+    """Whether the superblock (version 3, where SWMR exists) says that a writer has the file open."""
+    with open(path, "rb") as file:
+        start = file.read(12)
+    return len(start) == 12 and start[8] == 3 and start[11] != 0
 
 
 def text(value):

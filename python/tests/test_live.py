@@ -51,6 +51,17 @@ def test_what_is_being_written_is_read_again(tmp_path, monkeypatch):
         _file.read(path, lambda _: (_ for _ in ()).throw(OSError("no luck")))
 
 
+def test_a_file_that_is_cut_off_is_refused_on_opening(tmp_path, monkeypatch):
+    path = tmp_path / "of.h5"
+    with h5py.File(path, "w", libver=("v110", "v110")) as file:
+        file["values"] = list(range(10_000))
+    monkeypatch.setattr(_file, "_PAUSE", 0.0)
+    assert _file.read(path, lambda file: file["values"][7]) == 7
+    path.write_bytes(path.read_bytes()[:50_000])
+    with pytest.raises(OSError, match="truncated file"):
+        _file.read(path, lambda _: pytest.fail("it was opened"))
+
+
 def test_a_run_in_another_thread_leaves_signals_as_they_are(tmp_path):
     """SIGTERM ends the process, as before."""
     program = f"""
