@@ -2,7 +2,10 @@
 //! says that it does nothing.
 mod around;
 mod case;
+#[path = "../common/mod.rs"]
+mod common;
 mod densities;
+mod files;
 mod particles;
 mod stress;
 mod structure;

@@ -85,7 +85,7 @@ impl PortableEvaluator {
                 Evaluated::Densities(vec![SampledDensities { step, densities, center }])
             }
             PortableEvaluator::Structure(StructureEvaluation { bins, bin_width, densities }) => {
-                let particles = particles_of_densities(densities);
+                let particles = Particles::of_densities(densities);
                 let sample = particles.sample(snapshot, false);
                 let sorted = Sorted::new(&particles, &sample, *bins as f64 * *bin_width);
                 Evaluated::Structure(vec![SampledStructure {
@@ -95,11 +95,8 @@ impl PortableEvaluator {
                 }])
             }
             PortableEvaluator::BondOrder(evaluation) => {
-                let particles = Particles {
-                    simulation_box: evaluation.simulation_box,
-                    species: evaluation.species.clone(),
-                    order: evaluation.order.clone(),
-                };
+                let BondOrderEvaluation { simulation_box, species, order, .. } = &*evaluation;
+                let particles = Particles::new(*simulation_box, species, order.as_ref());
                 let sample = particles.sample(snapshot, false);
                 let sorted = Sorted::new(&particles, &sample, evaluation.radius);
                 let order = structure::bond_order(&particles, &sorted);
@@ -125,19 +122,11 @@ impl PortableEvaluator {
     }
 }
 
-fn particles_of_densities(evaluation: &DensityEvaluation) -> Particles {
-    Particles {
-        simulation_box: evaluation.simulation_box,
-        species: evaluation.species.clone(),
-        order: evaluation.order.clone(),
-    }
-}
-
 /// Modes by species, wave vector; centre of mass.
 type Densities = (Vec<Vec<[f64; 2]>>, Option<[[f64; 3]; 2]>);
 
 fn sampled_densities(evaluation: &DensityEvaluation, snapshot: &Snapshot) -> Densities {
-    let particles = particles_of_densities(evaluation);
+    let particles = Particles::of_densities(evaluation);
     let sample = particles.sample(snapshot, evaluation.remove_drift);
     (modes::densities(&particles, &sample, &evaluation.vectors), sample.center)
 }
@@ -167,16 +156,11 @@ impl PairEvaluator {
             let fits = scheme.restore(held.samples, &held.entries, &held.held);
             assert!(fits, "samples of these blocks");
         }
-        let particles = Particles {
-            simulation_box: evaluation.simulation_box,
-            species: evaluation.species.clone(),
-            order: evaluation.order.clone(),
-        };
         // The centre of mass has no part in what is relative to cages.
         let remove_drift = evaluation.remove_drift && evaluation.cage_radius.is_none();
         PairEvaluator {
             sums: PairSums::new(&evaluation, remove_drift),
-            particles,
+            particles: Particles::of_pairs(&evaluation),
             scheme,
             first_step: held.first_step,
             evaluation,

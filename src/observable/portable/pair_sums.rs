@@ -74,11 +74,7 @@ impl PairSums {
             }
         }
         PairSums {
-            particles: Particles {
-                simulation_box: evaluation.simulation_box,
-                species: evaluation.species.clone(),
-                order: evaluation.order.clone(),
-            },
+            particles: Particles::of_pairs(evaluation),
             terms,
             width,
             bins,

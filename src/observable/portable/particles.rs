@@ -1,5 +1,8 @@
 //! Samples as a GPU keeps them, and their centre of mass. Mirrors `kernels/observable/sampled.cuh`, `records.cuh` and `centers.cu`.
+use std::sync::Arc;
+
 use super::lanes::{LANES, sum_in_lanes};
+use crate::observable::dynamics::evaluation::{DensityEvaluation, Evaluation};
 use crate::observable::dynamics::sampled::{SampledParticles, WORDS};
 use crate::system::{SimulationBox, Snapshot, Species};
 
@@ -13,10 +16,28 @@ pub struct Particles {
     /// Particles lie one species after the other.
     pub species: Vec<Species>,
     /// Ids in the order in which they lie; in that of ids if not given.
-    pub order: Option<std::sync::Arc<[u32]>>,
+    pub order: Option<Arc<[u32]>>,
 }
 
 impl Particles {
+    pub fn new(
+        simulation_box: SimulationBox,
+        species: &[Species],
+        order: Option<&Arc<[u32]>>,
+    ) -> Self {
+        Particles { simulation_box, species: species.to_vec(), order: order.cloned() }
+    }
+
+    pub fn of_densities(evaluation: &DensityEvaluation) -> Self {
+        let DensityEvaluation { simulation_box, species, order, .. } = evaluation;
+        Particles::new(*simulation_box, species, order.as_ref())
+    }
+
+    pub fn of_pairs(evaluation: &Evaluation) -> Self {
+        let Evaluation { simulation_box, species, order, .. } = evaluation;
+        Particles::new(*simulation_box, species, order.as_ref())
+    }
+
     pub fn count(&self) -> usize {
         self.species.iter().map(|species| species.count).sum()
     }
