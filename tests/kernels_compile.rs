@@ -325,13 +325,13 @@ fn kernels_of_tilted_boxes_compile_without_spills() {
     }
 }
 
-/// What moves the box in each step, of one system.
+/// What moves the box in each step, of one system and of a domain.
 #[test]
 fn kernels_under_a_piston_compile_without_spills() {
     if !nvrtc_is_there() {
         return;
     }
-    let cases = [(3, 90), (2, 80)].map(|(dimension, architecture)| {
+    let under_piston = |dimension, coupling| {
         let mut plan = plan(
             Precision::FixedPoint,
             dimension,
@@ -339,14 +339,18 @@ fn kernels_under_a_piston_compile_without_spills() {
             Truncation::Shifted,
         );
         plan.stages.push(stage());
-        plan.stages.last_mut().unwrap().barostat = Some(BarostatPlan {
-            kind: BarostatKind::Mtk,
-            chain_length: 3,
-            ..barostat(Coupling::Isotropic)
-        });
-        (format!("{dimension}D"), program(&plan), Architecture::Machine(architecture))
-    });
-    for (name, resources) in compile_all(cases.into()) {
+        plan.stages.last_mut().unwrap().barostat =
+            Some(BarostatPlan { kind: BarostatKind::Mtk, chain_length: 3, ..barostat(coupling) });
+        plan
+    };
+    let cases = [
+        ("3D", program(&under_piston(3, Coupling::Isotropic)), 90),
+        ("2D", program(&under_piston(2, Coupling::Isotropic)), 80),
+        ("domain, 3D", domain_program(&under_piston(3, Coupling::Anisotropic)), 90),
+    ];
+    let case =
+        |(name, program, of): (&str, _, _)| (name.to_owned(), program, Architecture::Machine(of));
+    for (name, resources) in compile_all(cases.map(case).into()) {
         for kernel in ["kick_under_piston", "drift_under_piston", "forces_under_piston"] {
             let found = resources.iter().find(|of| of.is_kernel && of.function == kernel).unwrap();
             println!("{name}: {found:?}");

@@ -6,3 +6,6 @@
 #include "domain/rebuild.cu"
 #include "domain/steps.cu"
 #include "md/measure.cu"
+#if PISTON
+#include "md/piston.cuh"
+#endif

@@ -25,7 +25,6 @@ pub fn create_on(
 ) -> Result<Box<dyn Engine>, EngineError> {
     let precision = plan.run.precision;
     match ranks.count() {
-        2.. if plan.has_piston() && !is_on_cpu(plan.run.engine) => Err(EngineError::PistonOnRanks),
         1 => create(plan, state),
         ranks if plan.integrity.is_some() && precision != Precision::FixedPoint => {
             Err(EngineError::RecheckOnRanks { ranks, precision: precision.name() })

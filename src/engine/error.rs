@@ -119,14 +119,6 @@ pub enum EngineError {
     #[diagnostic(help("take more particles, or a smaller run.skin"))]
     NarrowForTilt { edges: [f64; 2], tilt: f64, needed: f64, reach: f64 },
 
-    #[error(
-        "the barostat \"mtk\" moves the box in every step, which one GPU does, and not several that share a system"
-    )]
-    #[diagnostic(help(
-        "one rank for a system, run.engine = \"cpu\", or the barostat \"cell-rescaling\""
-    ))]
-    PistonOnRanks,
-
     #[error("the state has {found} particles, the plan {expected}")]
     ParticleCount { found: usize, expected: usize },
 
@@ -152,6 +144,17 @@ pub enum EngineError {
         most: u32,
         fitting: Vec<u32>,
     },
+
+    #[error(
+        "step {step}: the box of {} is too small for the {} domains of the ranks, whose edges must be at least {reach:.3} \
+         (cutoff and skin)",
+        lengths(edges),
+        grid(domains)
+    )]
+    #[diagnostic(help(
+        "`supercool resume` on fewer ranks, or a run with a smaller run.skin: a barostat has made the box smaller"
+    ))]
+    SmallDomains { step: u64, edges: Vec<f64>, domains: Vec<u32>, reach: f64 },
 
     #[error("run.transport: \"{0}\" does not bring messages from GPU to GPU here")]
     #[diagnostic(help("use \"auto\", which takes what works, or \"host-memory\""))]
@@ -205,6 +208,10 @@ impl EngineError {
 
 fn lengths(edges: &[f64]) -> String {
     edges.iter().map(|edge| format!("{edge:.3}")).collect::<Vec<_>>().join(" x ")
+}
+
+fn grid(along: &[u32]) -> String {
+    along.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ")
 }
 
 /// What domains must be along x in a box that takes tilts.

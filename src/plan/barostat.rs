@@ -19,16 +19,17 @@ impl Plan {
 
     /// Whether the box moves with a piston in a stage.
     pub fn has_piston(&self) -> bool {
-        let moves = |barostat: BarostatPlan| barostat.kind == BarostatKind::Mtk;
-        self.stages.iter().any(|stage| stage.barostat.is_some_and(moves))
+        self.pistons().is_some()
     }
 
-    /// Whether pistons move each edge of the box by itself in a stage.
-    pub fn has_pistons_by_axis(&self) -> bool {
-        let moves = |barostat: BarostatPlan| {
-            barostat.kind == BarostatKind::Mtk && barostat.coupling == Coupling::Anisotropic
-        };
-        self.stages.iter().any(|stage| stage.barostat.is_some_and(moves))
+    /// Which edges of the box pistons move together in all stages that have some; `None`: no stage has.
+    pub fn pistons(&self) -> Option<Coupling> {
+        let barostats = self.stages.iter().filter_map(|stage| stage.barostat);
+        let mut couplings =
+            barostats.filter(|of| of.kind == BarostatKind::Mtk).map(|of| of.coupling);
+        let first = couplings.next()?;
+        let by_axis = |coupling| coupling == Coupling::Anisotropic;
+        Some(if couplings.any(by_axis) { Coupling::Anisotropic } else { first })
     }
 
     /// Name of the stage whose barostat has left each system in a box of its own, in a stage.

@@ -130,7 +130,7 @@ impl<P: Policy> CpuEngine<P, MultiRank> {
         for _ in 0..steps {
             let (of_step, needs_rebuild) = self.begin_under_piston()?;
             if self.stepper.domain.largest_unless_fault(needs_rebuild.into())? > 0 {
-                self.stepper.domain.set_box(self.state.simulation_box())?;
+                self.stepper.domain.set_box(self.state.simulation_box(), self.state.step)?;
                 self.neighbor_lists.fit_cells(self.state.simulation_box());
                 self.rebuild(self.outlook())?;
             }

@@ -92,7 +92,8 @@ impl<P: Policy> CpuEngine<P> {
         let (step, thermostat) = (self.state.step, self.thermostat.clone());
         let diameter = self.state.diameters().to_vec();
         let takes_tilts = self.plan.takes_tilts(&simulation_box);
-        let start = Start { step, simulation_box, takes_tilts, thermostat, diameter };
+        let pistons = self.plan.pistons();
+        let start = Start { step, simulation_box, takes_tilts, pistons, thermostat, diameter };
         let skin = self.neighbor_lists.skin();
         let mut engine =
             Self::empty(&self.plan, &start, skin, self.processor.clone(), WHOLE, SingleRank);

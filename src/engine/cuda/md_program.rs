@@ -35,7 +35,7 @@ pub fn md_program<P: DevicePolicy>(name: &str, text: &str, policy: &P, plan: &Pl
             ("STRESS", u32::from(samples::is_stress_wanted(plan)).to_string()),
         ])
         .define(force_field.macros(policy, simulation_box))
-        .define(piston::macros(plan))
+        .define(piston::macros(plan.pistons()))
         .include(&constants::SHARED)
         .include(&[buffers::SHARED, thermostat::SHARED])
         .with_headers(force_field.headers(policy))

@@ -140,7 +140,12 @@ pub fn members_program(
 
 /// The same of a rank among others.
 pub fn domain_program(plan: &Plan) -> Program {
-    in_precision!(plan.run.precision, |P| rank::program(&policy::<P>(plan), plan, plan.may_tilt()))
+    in_precision!(plan.run.precision, |P| rank::program(
+        &policy::<P>(plan),
+        plan,
+        plan.may_tilt(),
+        plan.pistons()
+    ))
 }
 
 fn policy<P: Policy>(plan: &Plan) -> P {

@@ -10,15 +10,14 @@ use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::engine::CudaEngine;
 use super::launch::kernels;
-use super::mailbox::{ControlAndSums, Mailbox};
+use super::mailbox::{ControlAndSums, MOST_SUMS, Mailbox};
 use super::measure::PistonDrift;
 use super::measure::piston_sums::*;
 use super::single_rank::SingleRank;
-use super::velocities::pair_sums_of;
 use crate::engine::EngineError;
 use crate::engine::piston::{Moves, PistonStep};
 use crate::engine::precision::ExactSum;
-use crate::plan::Plan;
+use crate::plan::Coupling;
 
 kernels! {
     /// The kernels of a system alone.
@@ -29,14 +28,14 @@ kernels! {
     }
 }
 
-/// Macros of the programs of a plan.
-pub fn macros(plan: &Plan) -> Vec<(&'static str, String)> {
-    if !plan.has_piston() {
+/// Macros of programs whose boxes these pistons move.
+pub fn macros(pistons: Option<Coupling>) -> Vec<(&'static str, String)> {
+    if pistons.is_none() {
         return Vec::new();
     }
     // Of boxes of any size, and of any shape where edges move by themselves.
     let mut macros = vec![("PISTON", "1".to_owned()), ("SATURATING", "0".to_owned())];
-    if plan.has_pistons_by_axis() {
+    if pistons == Some(Coupling::Anisotropic) {
         macros.push(("CUBIC", "0".to_owned()));
     }
     macros
@@ -57,39 +56,42 @@ pub(super) struct EndOfStep {
     pub next_kinetic2: [f64; 3],
 }
 
+/// Sums of a step under a piston, over a whole system.
+pub(super) type Sums = [ExactSum];
+
+/// Those that a GPU has made.
+pub(super) fn exact<const COUNT: usize>(sums: &[SplitSum; COUNT]) -> [ExactSum; COUNT] {
+    std::array::from_fn(|k| ExactSum::from_units(sums[k].units()))
+}
+
 /// Values of three sums from one on.
-fn along(sums: &[SplitSum], first: u32) -> [f64; 3] {
-    std::array::from_fn(|axis| ExactSum::from_units(sums[first as usize + axis].units()).value())
+fn along(sums: &Sums, first: u32) -> [f64; 3] {
+    std::array::from_fn(|axis| sums[first as usize + axis].value())
 }
 
 impl Summed {
-    pub fn of(sums: &[SplitSum]) -> Self {
+    pub fn of(sums: &Sums) -> Self {
         Summed {
             kinetic2: along(sums, PISTON_KINETIC),
-            needs_rebuild: sums[PISTON_REBUILDS as usize].units() != 0,
+            needs_rebuild: sums[PISTON_REBUILDS as usize].to_units() != 0,
         }
     }
 }
 
 impl EndOfStep {
-    pub fn of(sums: &[SplitSum]) -> Self {
+    pub fn of(sums: &Sums) -> Self {
         let virial = along(sums, PISTON_VIRIAL).map(|of_both| 0.5 * of_both);
         EndOfStep { virial, next_kinetic2: along(sums, PISTON_NEXT_KINETIC) }
     }
 
-    /// Before a first step, of sums of `measure_pairs` behind the others.
-    pub fn before_first(sums: &[SplitSum]) -> Self {
-        let [_, xx, yy, zz, ..] = pair_sums_of(&sums[PISTON_SUMS as usize..]);
-        EndOfStep { virial: [xx, yy, zz], next_kinetic2: along(sums, PISTON_NEXT_KINETIC) }
+    /// Before a first step, of sums of `measure_pairs` behind the others: energy and virial.
+    pub fn before_first(sums: &Sums) -> Self {
+        let virial = along(sums, PISTON_SUMS + 1).map(|of_both| 0.5 * of_both);
+        EndOfStep { virial, next_kinetic2: along(sums, PISTON_NEXT_KINETIC) }
     }
 }
 
 impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
-    /// Whether a piston moves the box in the stage.
-    pub(super) fn has_piston(&self) -> bool {
-        self.stage.has_piston()
-    }
-
     /// Takes steps under the piston; `rebuild`: lists and forces are to be made anew before.
     pub(super) fn run_with_piston(&mut self, steps: u64, rebuild: bool) -> Result<(), EngineError> {
         if rebuild {
@@ -119,8 +121,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         let (sums, pairs) = (self.mailbox().sums(0), self.mailbox().sums(PISTON_SUMS as usize));
         self.over_lanes(self.device.measure().measure_pairs, (pairs,))?;
         self.over_particles(self.piston_kernels_of_run().kick_under_piston, (sums,))?;
-        let sums = self.received()?.sums;
-        Ok(EndOfStep::before_first(&sums))
+        Ok(EndOfStep::before_first(&self.received()?))
     }
 
     /// A step from half a kick on; unless it is the `last` one, with half a kick of the next.
@@ -138,18 +139,50 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         let kicks = if last { 1 } else { 2 };
         self.over_lanes(kernels.forces_under_piston, (sums, kicks, 0))?;
         let mut received = self.received()?;
-        let summed = Summed::of(&received.sums);
+        let summed = Summed::of(&received);
         if summed.needs_rebuild {
             self.rebuild_under_piston()?;
             self.over_lanes(kernels.forces_under_piston, (sums, kicks, 0))?;
             received = self.received()?;
         }
-        let end = EndOfStep::of(&received.sums);
+        let end = EndOfStep::of(&received);
         self.end_step_under_piston(&of_step, summed, end);
+        self.state.step += 1;
         Ok(end)
     }
 
-    /// What the piston does up to the drift of a step.
+    /// Lists, and cells if these have become too narrow or far too wide, in the box of a step.
+    fn rebuild_under_piston(&mut self) -> Result<(), EngineError> {
+        self.prepare_rebuild_under_piston()?;
+        self.run(0, true, false, LaunchSamples::NONE)?;
+        self.note_box_of_lists();
+        Ok(())
+    }
+
+    pub(super) fn prepare_rebuild_under_piston(&mut self) -> Result<(), EngineError> {
+        let simulation_box = *self.state.simulation_box();
+        self.neighbor_list.set_box_of_trial(simulation_box, false)?;
+        self.set_system()
+    }
+
+    /// Waits; the sums that the kernels have left.
+    fn received(&mut self) -> Result<[ExactSum; MOST_SUMS], EngineError> {
+        let ControlAndSums { control, sums } = self.mailbox().receive()?;
+        self.state.control = control;
+        match control.status {
+            status::DONE => Ok(exact(&sums)),
+            _ => Err(self.error()),
+        }
+    }
+}
+
+impl<P: DevicePolicy, S> CudaEngine<P, S> {
+    /// Whether a piston moves the box in the stage.
+    pub(super) fn has_piston(&self) -> bool {
+        self.stage.has_piston()
+    }
+
+    /// What the piston does up to the drift of a step, which is counted later.
     pub(super) fn begin_step_under_piston(&mut self, before: EndOfStep) -> (PistonStep, Moves) {
         let (dimension, particles) = (self.state.dimension(), self.particle_count());
         let (step, timestep) = (self.state.step + 1, self.state.timestep());
@@ -172,7 +205,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         Ok(PistonDrift { before: moves.before, after: moves.after, limit2 })
     }
 
-    /// What the piston does after the drift of a step, which is counted.
+    /// What the piston does after the drift of a step.
     pub(super) fn end_step_under_piston(
         &mut self,
         of_step: &PistonStep,
@@ -181,30 +214,5 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     ) {
         of_step.end(&mut self.thermostat, summed.kinetic2);
         of_step.kick(&mut self.thermostat, end.virial, self.state.simulation_box());
-        self.state.step += 1;
-    }
-
-    /// Lists, and cells if these have become too narrow or far too wide, in the box of a step.
-    fn rebuild_under_piston(&mut self) -> Result<(), EngineError> {
-        self.prepare_rebuild_under_piston()?;
-        self.run(0, true, false, LaunchSamples::NONE)?;
-        self.note_box_of_lists();
-        Ok(())
-    }
-
-    pub(super) fn prepare_rebuild_under_piston(&mut self) -> Result<(), EngineError> {
-        let simulation_box = *self.state.simulation_box();
-        self.neighbor_list.set_box_of_trial(simulation_box, false)?;
-        self.set_system()
-    }
-
-    /// Waits; what the kernels have left.
-    fn received(&mut self) -> Result<ControlAndSums, EngineError> {
-        let received = self.mailbox().receive()?;
-        self.state.control = received.control;
-        match received.control.status {
-            status::DONE => Ok(received),
-            _ => Err(self.error()),
-        }
     }
 }

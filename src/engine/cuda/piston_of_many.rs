@@ -1,10 +1,9 @@
 //! Steps of many systems on a GPU under pistons of their own: all systems have launches and waits in common.
 use super::advance::LaunchSamples;
-use super::buffers::{SplitSum, status};
+use super::buffers::status;
 use super::constants::DevicePolicy;
 use super::many_systems::Group;
-use super::measure::measured::ALL_SUMS;
-use super::piston::{EndOfStep, Summed};
+use super::piston::{EndOfStep, Summed, exact};
 use crate::engine::EngineError;
 
 impl<P: DevicePolicy> Group<P> {
@@ -24,7 +23,8 @@ impl<P: DevicePolicy> Group<P> {
         let (particles, lanes) = self.extent();
         let sums = self.members.kick_under_pistons(particles, lanes)?;
         self.check()?;
-        let mut before: Vec<_> = sums.iter().map(|sums| EndOfStep::before_first(sums)).collect();
+        let before_first = |sums: &_| EndOfStep::before_first(&exact(sums));
+        let mut before: Vec<_> = sums.iter().map(before_first).collect();
         for step in 1..=steps {
             before = self.step_under_piston(&before, step == steps)?;
         }
@@ -54,15 +54,16 @@ impl<P: DevicePolicy> Group<P> {
         let extent = self.extent();
         let mut sums = self.members.drift_under_pistons(&drifts, extent, kicks)?;
         self.check()?;
-        if sums.iter().any(|sums| Summed::of(sums).needs_rebuild) {
+        if sums.iter().any(|sums| Summed::of(&exact(sums)).needs_rebuild) {
             self.rebuild_under_pistons()?;
             sums = self.members.forces_after_rebuild(self.extent().1, kicks)?;
             self.check()?;
         }
         self.each(|number, system| {
-            let sums: &[SplitSum; ALL_SUMS as usize] = &sums[number - first];
-            let end = EndOfStep::of(sums);
-            system.end_step_under_piston(&of_step[number - first], Summed::of(sums), end);
+            let sums = exact(&sums[number - first]);
+            let end = EndOfStep::of(&sums);
+            system.end_step_under_piston(&of_step[number - first], Summed::of(&sums), end);
+            system.state.step += 1;
             Ok(end)
         })
     }

@@ -162,13 +162,6 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         self.device.return_constants(constants)
     }
 
-    /// After a launch: lists that were made in it are of the present box.
-    pub(super) fn note_box_of_lists(&mut self) {
-        if coordinates_are_fractions::<P>() {
-            self.neighbor_list.built_last(self.state.control.rebuilds);
-        }
-    }
-
     fn scale(&self, scaled: Scaled, factor: [f64; 3]) -> Result<(), EngineError> {
         let measure = self.device.measure();
         let kernel = match scaled {
@@ -176,6 +169,15 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             Scaled::Positions => measure.scale_positions,
         };
         self.over_particles(kernel, (Factors { x: factor },))
+    }
+}
+
+impl<P: DevicePolicy, S> CudaEngine<P, S> {
+    /// After lists were made: they are of the present box, and serve in others of about its size.
+    pub(super) fn note_box_of_lists(&mut self) {
+        if coordinates_are_fractions::<P>() {
+            self.neighbor_list.built_last(self.state.control.rebuilds);
+        }
     }
 }
 

@@ -97,12 +97,23 @@ impl Domain {
         })
     }
 
-    /// Takes the same domains, as fractions of the edges, in another box; ghosts are still to be chosen.
+    /// Takes the same domains, as fractions of the edges, in the box of a step; ghosts are still to be chosen.
     ///
     /// # Errors
     /// If the domains are too small there, which all ranks find.
-    pub fn set_box(&mut self, simulation_box: &SimulationBox) -> Result<(), EngineError> {
-        self.grid = self.grid.in_box(simulation_box, self.reach_of_lists)?;
+    pub fn set_box(
+        &mut self,
+        simulation_box: &SimulationBox,
+        step: u64,
+    ) -> Result<(), EngineError> {
+        let reach = self.reach_of_lists;
+        let grid = self.grid.in_box(simulation_box, reach);
+        self.grid = grid.ok_or_else(|| EngineError::SmallDomains {
+            step,
+            edges: simulation_box.edges().to_vec(),
+            domains: self.grid.count()[..simulation_box.dimension()].to_vec(),
+            reach,
+        })?;
         self.reach = reach_of_ghosts(self.reach_of_lists, simulation_box);
         Ok(())
     }

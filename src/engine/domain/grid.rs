@@ -100,17 +100,12 @@ impl DomainGrid {
         }
     }
 
-    /// The same domains, as fractions of the edges, in another box.
-    ///
-    /// # Errors
-    /// If edges of a domain are shorter than `reach` there.
-    pub fn in_box(&self, simulation_box: &SimulationBox, reach: f64) -> Result<Self, EngineError> {
+    /// The same domains, as fractions of the edges, in another box; `None` if edges of a domain are shorter than `reach` there.
+    pub fn in_box(&self, simulation_box: &SimulationBox, reach: f64) -> Option<Self> {
         let reaches = [self.widening * reach, reach, reach];
         let most = most_domains(simulation_box, reaches);
-        if self.count.iter().zip(most).any(|(&count, most)| count > most) {
-            return Err(too_small(simulation_box, self.total(), reaches));
-        }
-        Ok(DomainGrid { simulation_box: *simulation_box, ..self.clone() })
+        let fits = self.count.iter().zip(most).all(|(&count, most)| count <= most);
+        fits.then(|| DomainGrid { simulation_box: *simulation_box, ..self.clone() })
     }
 
     /// Domains along each axis.

@@ -6,7 +6,7 @@ use crate::engine::barostat::PairSums;
 use crate::engine::swaps::SwapRound;
 use crate::engine::{EngineError, EngineReport, ExactState, StageContext, Thermodynamics};
 use crate::integrator::ThermostatState;
-use crate::plan::Plan;
+use crate::plan::{Coupling, Plan};
 use crate::system::SimulationBox;
 
 /// The engine of a rank: holds the particles of its domain and moves them, together with the other ranks. All verbs are
@@ -99,6 +99,8 @@ pub struct Start {
     pub simulation_box: SimulationBox,
     /// It has a tilt, or will have one.
     pub takes_tilts: bool,
+    /// Which edges pistons will move together; `None`: there are no pistons.
+    pub pistons: Option<Coupling>,
     pub thermostat: ThermostatState,
     /// Of all particles of the system, by id; empty where they have none.
     pub diameter: Vec<f64>,
@@ -111,6 +113,7 @@ impl Start {
             step: state.step,
             simulation_box: state.simulation_box,
             takes_tilts: plan.takes_tilts(&state.simulation_box),
+            pistons: plan.pistons(),
             thermostat: state.thermostat.clone(),
             diameter: state.diameter.to_vec(),
         }

@@ -16,27 +16,38 @@ use crate::engine::cuda::force_field::ForceField;
 use crate::engine::cuda::md_program::stepping_program;
 use crate::engine::cuda::memory::Session;
 use crate::engine::cuda::neighbor_lists::{self, ListShape};
+use crate::engine::cuda::piston::{self, PistonKernels};
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::run_device::RunDevice;
 use crate::engine::cuda::state::Source;
 use crate::engine::cuda::tuning;
 use crate::engine::domain::{Communicator, Domain, Part, Start};
 use crate::engine::skin::{self, Processor};
-use crate::plan::Plan;
+use crate::plan::{Coupling, Plan};
 use crate::system::SimulationBox;
 
 /// Room beyond what is expected, for fluctuations.
 const SPARE: f64 = 1.15;
 const SPARE_COUNT: f64 = 1024.0;
 
-/// The program of a rank of a plan: text and macros; `for_tilts`: of boxes with a tilt.
-pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, for_tilts: bool) -> Program {
+/// The program of a rank of a plan: text and macros; `for_tilts`: of boxes with a tilt, and of those that these pistons move.
+pub fn program<P: DevicePolicy>(
+    policy: &P,
+    plan: &Plan,
+    for_tilts: bool,
+    pistons: Option<Coupling>,
+) -> Program {
     let text = include_str!("../../../../kernels/domain/engine.cu");
-    stepping_program("domain.cu", text, policy, plan, RankKernels::checks())
+    let mut checks = RankKernels::checks();
+    if pistons.is_some() {
+        checks += &PistonKernels::checks();
+    }
+    stepping_program("domain.cu", text, policy, plan, checks)
         .define([
             ("REBUILDING_BLOCK", REBUILDING_BLOCK.to_string()),
             ("TILTED", u32::from(for_tilts).to_string()),
         ])
+        .define(piston::macros(pistons))
         .include(&kernels::SHARED)
 }
 
@@ -70,6 +81,7 @@ fn expected_capacity(domain: &Domain, simulation_box: &SimulationBox) -> (Capaci
 /// What a halo takes on the GPU before the ranks are joined.
 struct HaloMemory {
     kernels: RankKernels,
+    piston: Option<PistonKernels>,
     capacity: HaloCapacity,
     buffers: HaloBuffers,
     messages: Messages,
@@ -143,11 +155,12 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             entry_bytes: 4,
         };
         let device = |session, policy: &P, force_field: &ForceField<P>| {
-            let program = program(policy, plan, start.takes_tilts);
+            let program = program(policy, plan, start.takes_tilts, start.pistons);
             RunDevice::new(session, program, policy, force_field)
         };
         let mut engine = CudaEngine::empty(plan, start.clone(), session, device, shape, capacity)?;
         let kernels = RankKernels::load(engine.device.kernels())?;
+        let piston = start.pistons.map(|_| PistonKernels::load(engine.device.kernels()));
         engine.state.load(&Source::of_part(part), None)?;
         engine.state.write_control()?;
         engine.set_system()?;
@@ -163,6 +176,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         )?;
         let memory = HaloMemory {
             kernels,
+            piston: piston.transpose()?,
             capacity: halo_capacity,
             buffers: HaloBuffers::new(session, engine.state.element_sizes(), halo_capacity)?,
             transport: Box::new(ThroughHost::new(session, &messages)?),
@@ -184,11 +198,13 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
 
 impl MultiRank {
     fn new(domain: Domain, mut halo: Halo, memory: HaloMemory, takes_tilts: bool) -> Self {
-        let HaloMemory { kernels, capacity, buffers, messages, transport, reports } = memory;
+        let HaloMemory { kernels, piston, capacity, buffers, messages, transport, reports } =
+            memory;
         let neighbors = domain.neighbors().count();
         buffers.describe(capacity, &mut halo);
         MultiRank {
             kernels,
+            piston,
             domain,
             halo,
             buffers,

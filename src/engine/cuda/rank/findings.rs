@@ -60,7 +60,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     }
 
     /// What the GPU has met at a step.
-    fn error_at(&self, step: u64) -> EngineError {
+    pub(super) fn error_at(&self, step: u64) -> EngineError {
         match (self.state.control.status, self.error()) {
             (
                 _,

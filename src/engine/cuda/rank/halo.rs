@@ -235,30 +235,11 @@ shared_header!(pub REPORT = "shared/report.cuh": Agreed, Report);
 shared_header!(pub HALO = "shared/halo_constant.cuh": Halo);
 
 impl Halo {
-    /// What does not change while a run continues.
+    /// What changes with the box alone while a run continues.
     pub fn new(domain: &Domain, simulation_box: &SimulationBox) -> Self {
         let grid = domain.grid();
         let neighbors: Vec<usize> = domain.neighbors().collect();
-        let (mut lower, mut upper) = ([[0.0; 3]; MOST_NEIGHBORS], [[0.0; 3]; MOST_NEIGHBORS]);
-        let edge = simulation_box.padded_edges();
-        for (j, &neighbor) in neighbors.iter().enumerate() {
-            for axis in 0..3 {
-                [lower[j][axis], upper[j][axis]] =
-                    grid.bounds(neighbor, axis).map(|bound| bound * edge[axis]);
-            }
-        }
-        Halo {
-            lower,
-            upper,
-            edge,
-            reach2: domain.reach2(),
-            margin: std::array::from_fn(|axis| {
-                let domains = f64::from(grid.count()[axis]);
-                let widening = if axis == 0 { grid.widening() } else { 1.0 };
-                let share = widening * domain.reach2().sqrt() * domains / edge[axis];
-                // Positions and their place in the domain are rounded by much less.
-                if domains > 1.0 { (1.001 * share + 1e-4) as f32 } else { -1.0 }
-            }),
+        let mut halo = Halo {
             domains: grid.count(),
             domain: grid.place(domain.rank()),
             neighbor_at: std::array::from_fn(|offset| {
@@ -270,7 +251,35 @@ impl Halo {
             neighbors: neighbors.len() as u32,
             agrees: u32::from(domain.all_are_neighbors()),
             ..Halo::default()
+        };
+        halo.take_box(domain, simulation_box);
+        halo
+    }
+
+    /// Where the neighbors' domains are in a box, which is that of this domain, and what they need of it.
+    pub fn take_box(&mut self, domain: &Domain, simulation_box: &SimulationBox) {
+        let grid = domain.grid();
+        let edge = simulation_box.padded_edges();
+        for (j, neighbor) in domain.neighbors().enumerate() {
+            for axis in 0..3 {
+                [self.lower[j][axis], self.upper[j][axis]] =
+                    grid.bounds(neighbor, axis).map(|bound| bound * edge[axis]);
+            }
         }
+        self.edge = edge;
+        self.reach2 = domain.reach2();
+        self.margin = std::array::from_fn(|axis| {
+            let domains = f64::from(grid.count()[axis]);
+            let widening = if axis == 0 { grid.widening() } else { 1.0 };
+            let share = widening * domain.reach2().sqrt() * domains / edge[axis];
+            // Positions and their place in the domain are rounded by much less.
+            if domains > 1.0 { (1.001 * share + 1e-4) as f32 } else { -1.0 }
+        });
+    }
+
+    /// Whether domains are those of a box with these edges.
+    pub fn is_of_box(&self, simulation_box: &SimulationBox) -> bool {
+        self.edge == simulation_box.padded_edges()
     }
 }
 
@@ -349,6 +358,21 @@ impl HaloBuffers {
         // Of a half step that has been.
         self.heat.take_from(&smaller.heat)?;
         self.signals.take_from(&smaller.signals)
+    }
+
+    /// Room for the ghosts of more bins.
+    ///
+    /// # Errors
+    /// If the GPU has none.
+    pub fn make_room_for_bins(
+        &mut self,
+        session: &Arc<Session>,
+        bins: usize,
+        halo: &mut Halo,
+    ) -> Result<(), EngineError> {
+        self.ghost_start = Buffer::new(session, (bins + 1) * 4)?;
+        halo.ghost_start = self.ghost_start.pointer();
+        Ok(())
     }
 
     /// Fills in where things lie, and the room for them.

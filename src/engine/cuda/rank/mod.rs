@@ -3,7 +3,7 @@
 //! Steps are taken with lists whose end all ranks agree on ([`steps`]). Where kernels reach the neighbors' memory
 //! ([`peer`]), they rebuild lists ([`rebuild_with_peers`]) and take the steps between ([`steps_with_peers`]) by themselves.
 //! Else, and where something has no room, the host leads: it has particles migrate and ghosts chosen ([`rebuild`]), every
-//! step's ghosts sent ([`steps_of_host`]), and messages travel by a [`transport`].
+//! step's ghosts sent ([`steps_of_host`]), and messages travel by a [`transport`]. It leads all steps in which a [`piston`] moves the box.
 mod begin;
 mod connect;
 mod findings;
@@ -12,6 +12,7 @@ mod halo;
 mod kernels;
 mod multi_rank;
 mod peer;
+mod piston;
 mod rebuild;
 mod rebuild_with_peers;
 mod report;
@@ -46,6 +47,8 @@ impl<P: DevicePolicy> RankEngine for CudaEngine<P, MultiRank> {
     fn begin_stage(&mut self, stage: &StageContext) -> Result<(), EngineError> {
         self.enter_stage(stage);
         self.check_tilt()?;
+        let entered = self.enter_piston();
+        self.or_end_all(entered)?;
         // The parts of the GPU's time are those of a stage.
         self.stepper.times = GpuTimes::default();
         Ok(())

@@ -9,6 +9,7 @@ use crate::engine::cuda::buffers::status;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::launch::{Arguments, Grid, Kernel};
+use crate::engine::cuda::piston::PistonKernels;
 use crate::engine::cuda::stepper::{Fault, Stepper};
 use crate::engine::cuda::thermostat::StepKernel;
 use crate::engine::domain::Domain;
@@ -25,6 +26,8 @@ pub struct Rebuilding {
 /// A rank's domain is on this GPU: its kernels, and what it knows of the others.
 pub struct MultiRank {
     pub kernels: RankKernels,
+    /// Where pistons move the box.
+    pub piston: Option<PistonKernels>,
     pub domain: Domain,
     pub halo: Halo,
     pub buffers: HaloBuffers,

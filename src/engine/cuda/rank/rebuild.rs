@@ -27,6 +27,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     /// Those that all ranks meet together.
     pub(super) fn migrate(&mut self, ahead: f64) -> Result<(), EngineError> {
         let [migrant, _] = record_bytes(self.state.element_sizes());
+        self.fit_to_box()?;
         self.set_changed_halo()?;
         let extent = self.stepper.halo.extent;
         self.over(extent, self.stepper.kernels.expect_all, (ahead as f32,))?;
@@ -60,6 +61,25 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         }
         let count = self.stepper.halo.extent - left;
         self.state.set_count(count);
+        self.set_system()
+    }
+
+    /// Takes the domains, and other cells if these are too narrow or far too wide, in a box that a piston has moved.
+    ///
+    /// # Errors
+    /// If the domains are too small there, which all ranks find.
+    fn fit_to_box(&mut self) -> Result<(), EngineError> {
+        let simulation_box = *self.state.simulation_box();
+        if self.stepper.halo.is_of_box(&simulation_box) {
+            return Ok(());
+        }
+        let step = self.state.step;
+        let MultiRank { domain, halo, halo_changed, .. } = &mut self.stepper;
+        domain.set_box(&simulation_box, step)?;
+        halo.take_box(domain, &simulation_box);
+        *halo_changed = true;
+        self.neighbor_list.set_box_of_trial(simulation_box, false)?;
+        self.make_room_for_bins()?;
         self.set_system()
     }
 
@@ -158,6 +178,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
                 return Ok(());
             }
             self.lengthen_lists()?;
+            self.make_room_for_bins()?;
             self.state.write_control()?;
             recount = 1;
         }
@@ -195,6 +216,18 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         }
         self.connect()?;
         Ok(true)
+    }
+
+    /// Makes room for ghosts of other cells than before.
+    fn make_room_for_bins(&mut self) -> Result<(), EngineError> {
+        let bins = self.neighbor_list.bins();
+        let multi_rank = &mut self.stepper;
+        if bins <= multi_rank.capacity.bins {
+            return Ok(());
+        }
+        multi_rank.capacity.bins = bins;
+        multi_rank.buffers.make_room_for_bins(self.device.session(), bins, &mut multi_rank.halo)?;
+        self.set_halo()
     }
 
     /// Moves everything into larger memory.

@@ -111,6 +111,16 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         self.rebuild_from_positions()
     }
 
+    /// Domains, lists and forces of the present positions, between steps.
+    ///
+    /// # Errors
+    /// Those that all ranks meet together.
+    pub(super) fn make_all_anew(&mut self) -> Result<(), EngineError> {
+        self.rebuild_from_positions()?;
+        self.forces_everywhere()?;
+        self.verify_now()
+    }
+
     /// Migration, ghosts and lists of the present positions, led by the host.
     pub(super) fn rebuild_from_positions(&mut self) -> Result<(), EngineError> {
         self.state.write_control()?;

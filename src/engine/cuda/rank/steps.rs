@@ -41,7 +41,10 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let waited = self.stepper.domain.waited();
         // What has come between is not part of the steps.
         self.stepper.times.interrupt();
-        let result = self.advance_to(self.state.step + steps);
+        let result = match self.has_piston() {
+            true => self.steps_with_piston(steps),
+            false => self.advance_to(self.state.step + steps),
+        };
         let multi_rank = &mut self.stepper;
         multi_rank.stepping[0] += start.elapsed().as_nanos() as i64;
         multi_rank.stepping[1] += multi_rank.domain.waited() - waited;

@@ -19,8 +19,6 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
             }
             None => self.state.take_ids(&round.ids_after(self.particle_count()))?,
         }
-        self.rebuild_from_positions()?;
-        self.forces_everywhere()?;
-        self.verify_now()
+        self.make_all_anew()
     }
 }

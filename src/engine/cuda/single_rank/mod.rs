@@ -211,13 +211,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         state.check_diameters(plan)?;
         assert_eq!(state.precision, P::PRECISION, "the state is converted before");
         let layout = state.memory.as_ref();
-        let start = Start {
-            step: state.step,
-            simulation_box: state.simulation_box,
-            takes_tilts: plan.takes_tilts(&state.simulation_box),
-            thermostat: state.thermostat.clone(),
-            diameter: state.diameter.to_vec(),
-        };
+        let start = Start::of_state(plan, state);
         let capacity = Capacity { particles: expected, ghosts: 0 };
         let engine = CudaEngine::empty(plan, start, session, device, shape, capacity)?;
         let kernels = match engine.device.place() {
