@@ -47,7 +47,8 @@ fn pistons_give_the_bits_of_the_cpu_in_three_dimensions() {
 
 #[test]
 fn pistons_give_the_bits_of_the_cpu_in_two_dimensions() {
-    the_bits_are_those_of_the_cpu(|by| pistons(2, 1000, by), &[(4, 4, "peer-memory")]);
+    let cases = [(2, 2, "host-memory"), (4, 4, "peer-memory")];
+    the_bits_are_those_of_the_cpu(|by| pistons(2, 1000, by), &cases);
 }
 
 /// Stopped again and again, on emulated GPUs within stages with a piston, too.
