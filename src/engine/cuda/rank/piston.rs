@@ -32,6 +32,8 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     pub(super) fn steps_with_piston(&mut self, steps: u64) -> Result<(), EngineError> {
         self.set_changed_halo()?;
         self.note_box_of_lists();
+        // In each step all ranks look at the lists.
+        self.stepper.domain.clear_needs_rebuild();
         let mut before = self.begin_under_piston()?;
         for step in 1..=steps {
             before = self.step_under_piston(before, step == steps)?;
