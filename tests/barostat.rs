@@ -365,3 +365,22 @@ fn ranks_have_the_bits_of_one(count: usize, coupling: Coupling) {
     assert!(change.abs() > 0.007, "{change}");
     assert_eq!(on_threads(count, |ranks| run(&ranks)), expected, "{count} ranks, {coupling:?}");
 }
+
+/// Else the chain would hold the piston still, and the box would not change at all.
+#[test]
+fn a_pressure_that_is_too_far_for_the_timestep_is_an_error() {
+    let (plan, stage) = under_piston(0.004, Coupling::Isotropic);
+    let run = |pressure| {
+        let state = supercool::initial::create(&plan).unwrap();
+        let mut engine = engine::create(&plan, &state).unwrap();
+        engine.draw_velocities(1.5, true).unwrap();
+        let pressure = Ramp { from: pressure, to: pressure };
+        let barostat =
+            stage.barostat.map(|barostat| BarostatPlan { pressure, time: 0.1, ..barostat });
+        engine.begin_stage(&StageContext { barostat, ..stage.clone() }).unwrap();
+        engine.advance(20)
+    };
+    run(60.0).unwrap();
+    let error = run(400.0).unwrap_err().to_string();
+    assert!(error.contains("the pressure is too far"), "{error}");
+}

@@ -119,6 +119,16 @@ pub enum EngineError {
     #[diagnostic(help("take more particles, or a smaller run.skin"))]
     NarrowForTilt { edges: [f64; 2], tilt: f64, needed: f64, reach: f64 },
 
+    #[error(
+        "step {step}: the pressure is too far from that of the barostat \"mtk\" for a timestep so long: the chain of the piston would \
+         stop it within {:.0e} of a step", 1.0 / friction
+    )]
+    #[diagnostic(help(
+        "barostat.pressure = {{ from = ..., to = ... }} from the present one on, a longer barostat.time, or \
+         kind = \"cell-rescaling\" before"
+    ))]
+    PistonTooFast { step: u64, friction: f64 },
+
     #[error("the state has {found} particles, the plan {expected}")]
     ParticleCount { found: usize, expected: usize },
 
@@ -192,6 +202,7 @@ impl EngineError {
         match self {
             EngineError::TooClose { .. }
             | EngineError::Runaway { .. }
+            | EngineError::PistonTooFast { .. }
             | EngineError::OutOfRange { .. } => {
                 let help = self.help().map_or_else(String::new, |help| help.to_string());
                 EngineError::OfSystem { system, error: Box::new(self), help }

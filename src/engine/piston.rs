@@ -1,12 +1,17 @@
 //! What a piston and the chains of thermostats do in a step between the passes over particles, written once for all engines:
 //! half a kick; [`PistonStep::begin`], with half a kick of the piston; velocities times [`Moves::before`], the new box, the drift, velocities times [`Moves::after`];
 //! [`PistonStep::end`]; forces, half a kick, and [`PistonStep::kick`].
-use super::StageContext;
+use super::{EngineError, StageContext};
 use crate::integrator::{NoseHooverChain, Piston, PistonState, ThermostatState};
 use crate::system::SimulationBox;
 
+/// Friction of the piston by its chain, in inverse time steps, beyond which steps no longer follow the equations of motion: the chain takes up
+/// more energy than the piston has lost, and holds it still from then on.
+const MOST_FRICTION: f64 = 10.0;
+
 /// A step under the piston of a stage.
 pub(super) struct PistonStep {
+    step: u64,
     piston: Piston,
     /// As it was a step before, at the pressure and the temperature there.
     before: Piston,
@@ -37,6 +42,7 @@ impl PistonStep {
         let piston = stage.piston(step, dimension, particles)?;
         let degrees = stage.degrees_of_freedom(dimension, particles);
         Some(PistonStep {
+            step,
             piston,
             before: stage.piston(step - 1, dimension, particles)?,
             chain: stage.chain(step, degrees)?,
@@ -56,28 +62,40 @@ impl PistonStep {
 
     /// Up to the drift, by the virial of the present state and twice the kinetic energy after half a kick, along each axis. The energy
     /// that a rise of the pressure or of the temperature gives counts as heat.
+    ///
+    /// # Errors
+    /// If the pressure is so far from that of the barostat that steps are too long for the piston.
     pub fn begin(
         &self,
         memory: &mut ThermostatState,
         virial: [f64; 3],
         kinetic2: [f64; 3],
         simulation_box: &SimulationBox,
-    ) -> Moves {
+    ) -> Result<Moves, EngineError> {
         let before = self.before.temperature;
         memory.heat += (self.piston.pressure - self.before.pressure) * simulation_box.volume();
         memory.heat += self.piston.heat_from(before, of(memory));
         self.chain.come_from(before, memory);
         self.kick(memory, virial, simulation_box);
         self.step_chains(memory, kinetic2);
+        self.check_friction(of(memory))?;
         self.piston.couple(of(memory), kinetic2, self.timestep);
         let friction = memory.chain_velocity[0];
         let state = of(memory);
         let factors = self.piston.factors(state, friction, self.timestep);
         let growth = self.piston.drift(state, self.timestep);
-        Moves {
+        Ok(Moves {
             before: std::array::from_fn(|axis| factors[axis] * growth[axis].path),
             edges: growth.map(|growth| growth.edges),
             after: std::array::from_fn(|axis| factors[axis] * growth[axis].rest),
+        })
+    }
+
+    fn check_friction(&self, state: &PistonState) -> Result<(), EngineError> {
+        let friction = state.chain_velocity[0].abs() * self.timestep;
+        match friction <= MOST_FRICTION {
+            true => Ok(()),
+            false => Err(EngineError::PistonTooFast { step: self.step, friction }),
         }
     }
 

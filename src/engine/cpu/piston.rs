@@ -77,7 +77,7 @@ impl<P: Policy, S: Stepper> CpuEngine<P, S> {
         let virial = self.virial()?;
         let kinetic2 = self.kinetic2_by_axis()?;
         let simulation_box = *self.state.simulation_box();
-        let moves = of_step.begin(&mut self.thermostat, virial, kinetic2, &simulation_box);
+        let moves = of_step.begin(&mut self.thermostat, virial, kinetic2, &simulation_box)?;
         self.scale_by_axis(moves.before)?;
         self.take_grown(moves.grown(&simulation_box));
         let needs_rebuild = self.drift()?;

@@ -130,7 +130,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         before: EndOfStep,
         last: bool,
     ) -> Result<EndOfStep, EngineError> {
-        let (of_step, moves) = self.begin_step_under_piston(before);
+        let (of_step, moves) = self.begin_step_under_piston(before)?;
         let drift = self.take_grown(&moves)?;
         let kernels = self.piston_kernels_of_run();
         let sums = self.mailbox().sums(0);
@@ -183,15 +183,21 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
     }
 
     /// What the piston does up to the drift of a step, which is counted later.
-    pub(super) fn begin_step_under_piston(&mut self, before: EndOfStep) -> (PistonStep, Moves) {
+    ///
+    /// # Errors
+    /// As [`PistonStep::begin`].
+    pub(super) fn begin_step_under_piston(
+        &mut self,
+        before: EndOfStep,
+    ) -> Result<(PistonStep, Moves), EngineError> {
         let (dimension, particles) = (self.state.dimension(), self.particle_count());
         let (step, timestep) = (self.state.step + 1, self.state.timestep());
         let of_step = PistonStep::of(&self.stage, step, dimension, particles, timestep);
         let of_step = of_step.expect("the stage has a piston");
         let EndOfStep { virial, next_kinetic2 } = before;
         let simulation_box = self.state.simulation_box();
-        let moves = of_step.begin(&mut self.thermostat, virial, next_kinetic2, simulation_box);
-        (of_step, moves)
+        let moves = of_step.begin(&mut self.thermostat, virial, next_kinetic2, simulation_box)?;
+        Ok((of_step, moves))
     }
 
     /// Takes the box after a drift, with all numbers of the particles as they are, and its constants.

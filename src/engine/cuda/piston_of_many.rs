@@ -46,7 +46,7 @@ impl<P: DevicePolicy> Group<P> {
     ) -> Result<Vec<EndOfStep>, EngineError> {
         let first = self.first;
         let begun = self.each(|number, system| {
-            let (of_step, moves) = system.begin_step_under_piston(before[number - first]);
+            let (of_step, moves) = system.begin_step_under_piston(before[number - first])?;
             Ok((of_step, system.take_grown(&moves)?))
         })?;
         let (of_step, drifts): (Vec<_>, Vec<_>) = begun.into_iter().unzip();

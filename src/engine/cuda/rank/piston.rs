@@ -64,7 +64,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
     ) -> Result<EndOfStep, EngineError> {
         let PistonKernels { drift_under_piston, forces_under_piston, .. } =
             self.kernels_of_piston();
-        let (of_step, moves) = self.begin_step_under_piston(before);
+        let (of_step, moves) = self.begin_step_under_piston(before)?;
         self.state.step += 1;
         let drift = self.take_grown(&moves)?;
         let sums = self.sums_of_ranks::<{ PISTON_SUMS as usize }>(|engine, sums| {
