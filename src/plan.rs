@@ -25,7 +25,7 @@ pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, Temperat
 pub use self::limits::{LimitAction, LimitsPlan};
 pub use self::observe::ObservePlan;
 pub use self::propensity::{PropensityObservable, PropensityPlan, States};
-pub use self::shear::{BoxCourse, ShearPlan, TiltGrowth};
+pub use self::shear::{BoxCourse, NotInTiltedBox, ShearPlan, TiltGrowth};
 pub use self::strain::{StrainMode, StrainPlan};
 pub use self::thermostat::{Ramp, Thermostat, ThermostatPlan};
 

@@ -163,7 +163,8 @@ fn take_tilt(plan: &mut Plan, states: &[ExactState]) -> Result<(), InitialError>
         return refused("systems of one run would have boxes of several tilts".into());
     }
     if simulation_box.is_tilted() {
-        let samples = |stage: &StagePlan| Some((stage.name.clone(), stage.needs_straight_box()?));
+        let samples =
+            |stage: &StagePlan| Some((stage.name.clone(), stage.not_in_tilted_box()?.what));
         if let Some((stage, what)) = plan.stages.iter().find_map(samples) {
             return refused(format!(
                 "its box has a tilt, and {what} of the stage \"{stage}\" is not computed in such boxes"

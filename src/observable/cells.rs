@@ -66,8 +66,8 @@ impl Cells {
     }
 
     /// Calls `found(index, displacement from the place)` for every point closer than `distance` to a
-    /// place, which may lie outside the box. Of several images of a point, the nearest counts; in a tilted box only images closer than
-    /// half of its edges in skewed coordinates.
+    /// place, which may lie outside the box. Of several images of a point, the nearest counts; in a tilted box that which is nearest
+    /// along y, straightened and then turned back along x: up to half of the edges there is no other.
     #[inline]
     pub fn near(&self, place: [f64; 3], distance: f64, mut found: impl FnMut(u32, [f64; 3])) {
         let squared_distance = distance * distance;
@@ -106,11 +106,11 @@ impl Cells {
                     let start = self.starts[row + first as usize] as usize;
                     let end = self.starts[(row as i64 + last + 1) as usize] as usize;
                     for &(index, point) in self.points.get(start..end).unwrap_or_default() {
-                        let mut d: [f64; 3] = std::array::from_fn(|k| {
-                            let d = point[k] - place[k];
+                        let nearest = |d: f64, k: usize| {
                             d - self.edges[k] * nearest_integer(d * self.inverse_edges[k])
-                        });
-                        d[0] += self.slope * d[1];
+                        };
+                        let [y, z] = [1, 2].map(|k| nearest(point[k] - place[k], k));
+                        let d = [nearest(point[0] - place[0] + self.slope * y, 0), y, z];
                         if d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < squared_distance {
                             found(index, d);
                         }
@@ -184,7 +184,13 @@ mod tests {
     #[test]
     fn points_of_a_tilted_box_are_those_of_its_images() {
         let mut rng = StdRng::seed_from_u64(7);
-        for (edges, tilt) in [(vec![8.0, 6.0, 5.0], 0.5), (vec![12.0, 7.0], -0.3)] {
+        // Up to half of the shortest edge.
+        for (edges, tilt, distance) in [
+            (vec![8.0, 6.0, 5.0], 0.5, 1.9),
+            (vec![8.0, 6.0, 7.0], -0.5, 3.0),
+            (vec![6.0, 9.0], 0.47, 3.0),
+            (vec![12.0, 7.0], -0.3, 3.5),
+        ] {
             let simulation_box = SimulationBox::new(&edges);
             let sheared = simulation_box.with_tilt(tilt);
             let [place, points] = [1, 300].map(|count| {
@@ -194,7 +200,10 @@ mod tests {
             });
             let cells = Cells::new(&sheared, points.len(), |i| points[i]);
             let mut found = Vec::new();
-            cells.near(place[0], 1.9, |index, _| found.push(index as usize));
+            cells.near(place[0], distance, |index, d| {
+                found.push(index as usize);
+                assert!(d.iter().map(|d| d * d).sum::<f64>() < distance * distance);
+            });
             found.sort_unstable();
             let images = || (-2..=2).flat_map(|x| (-1..=1).map(move |y| (x, y)));
             let images = || images().flat_map(|(x, y)| (-1..=1).map(move |z| [x, y, z]));
@@ -202,7 +211,8 @@ mod tests {
                 let at = sheared.unwrapped(points[i], image);
                 at.iter().zip(place[0]).map(|(a, b)| (a - b).powi(2)).sum()
             };
-            let is_near = |&i: &usize| images().any(|image| distance2(i, image) < 1.9 * 1.9);
+            let is_near =
+                |&i: &usize| images().any(|image| distance2(i, image) < distance * distance);
             let expected: Vec<usize> = (0..points.len()).filter(is_near).collect();
             assert!(found.len() > 10);
             assert_eq!(found, expected);

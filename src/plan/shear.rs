@@ -1,9 +1,9 @@
 //! Shear, at a constant rate or back and forth.
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, StagePlan};
+use super::{DynamicObservable, Plan, StagePlan};
 use crate::arithmetic::elementary::sin_cos_2pi;
-use crate::observable::dynamics::source::is_of_single_particles;
+use crate::observable::dynamics::source::{is_of_single_particles, is_of_stress};
 use crate::system::{SimulationBox, TILT_QUANTUM, round_tilt};
 
 /// The flow `rate y` along x: the tilt of the box grows by `rate dt L_y / L_x` in a step.
@@ -121,28 +121,70 @@ impl Plan {
     }
 }
 
+/// What a stage does or samples that a box with a tilt, or a flow, does not allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotInTiltedBox {
+    pub what: String,
+    /// What would be right.
+    pub help: &'static str,
+    /// In a flow only.
+    pub in_flow: bool,
+}
+
 impl StagePlan {
-    /// What the stage does or samples that is made for boxes without a tilt only.
-    pub fn needs_straight_box(&self) -> Option<String> {
+    /// What the stage has that its box does not allow, if that has a tilt.
+    pub fn not_in_tilted_box(&self) -> Option<NotInTiltedBox> {
         let observe = &self.observe;
         [
             (self.rescale.is_some(), "a change of the edges"),
             (self.barostat.is_some(), "constant pressure"),
             (self.propensity.is_some(), "a propensity"),
-            (observe.bond_order.is_some(), "bond-orientational order"),
             (observe.configurational_temperature.is_some(), "the configurational temperature"),
-            (observe.local_order.is_some(), "local order"),
         ]
         .into_iter()
-        .find_map(|(is_sampled, what)| is_sampled.then(|| what.to_owned()))
+        .find(|(has, _)| *has)
+        .map(|(_, what)| NotInTiltedBox {
+            what: what.to_owned(),
+            help: "make it a stage before the shear",
+            in_flow: false,
+        })
+        .or_else(|| self.not_in_flow())
         .or_else(|| self.correlation_of_straight_box())
     }
 
-    /// Correlations follow single particles beside a flow; others need the distances of pairs, density modes, or a stress at rest.
-    fn correlation_of_straight_box(&self) -> Option<String> {
+    /// Correlations of pairs of particles and of density modes.
+    fn correlation_of_straight_box(&self) -> Option<NotInTiltedBox> {
         let mut observables = self.correlations.iter().flat_map(|of| &of.observables);
-        let other = observables.find(|&&observable| !is_of_single_particles(observable));
-        other.map(|observable| observable.word())
+        let other = observables.find(|&&of| !is_of_single_particles(of) && !is_of_stress(of))?;
+        let help = "observe thermodynamics and a trajectory here, and the rest before the shear";
+        Some(NotInTiltedBox { what: other.word(), help, in_flow: false })
+    }
+
+    /// Functions of a liquid at rest.
+    fn not_in_flow(&self) -> Option<NotInTiltedBox> {
+        self.shear?;
+        let observables = self.correlations.iter().flat_map(|of| &of.observables);
+        let refused = |&observable: &DynamicObservable| {
+            let help = help_in_flow(observable)?;
+            Some(NotInTiltedBox { what: observable.word(), help, in_flow: true })
+        };
+        observables.into_iter().find_map(refused)
+    }
+}
+
+/// What to take in a flow in the place of a function that is of a liquid at rest.
+fn help_in_flow(observable: DynamicObservable) -> Option<&'static str> {
+    match observable {
+        DynamicObservable::ShearViscosity => Some(
+            "the viscosity of a flow is the mean of s_xy over the rate: observe thermodynamics, of which supercool info gives it",
+        ),
+        DynamicObservable::StressAutocorrelation => Some(
+            "the mean stress of a flow is not zero, and its components differ: observe thermodynamics, which has the stress tensor",
+        ),
+        _ if !is_of_single_particles(observable) => {
+            Some("observe thermodynamics and a trajectory here, and the rest before the shear")
+        }
+        _ => None,
     }
 }
 

@@ -455,7 +455,9 @@ impl StageOutput {
         let Some(local_order) = self.local_order.as_ref().filter(|order| order.is_due(step)) else {
             return Ok(());
         };
-        let orders: Vec<_> = snapshots.iter().map(|it| local_order.evaluate(it)).collect();
+        let simulation_box = self.course.at(snapshots[0].step);
+        let orders: Vec<_> =
+            snapshots.iter().map(|it| local_order.evaluate(it, &simulation_box)).collect();
         let step = snapshots[0].step;
         let time = self.time(step);
         let row = |order: &CrystallinityAndDemixing| {

@@ -57,7 +57,10 @@ impl Plans {
                 structure.sample(&snapshot);
             }
             if order.is_due(step) {
-                orders.push((snapshot.step, order.evaluate(&snapshot)));
+                orders.push((
+                    snapshot.step,
+                    order.evaluate(&snapshot, &case.context().simulation_box),
+                ));
             }
             if step < case.steps {
                 engine.advance(1).expect("a step");

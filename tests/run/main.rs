@@ -30,4 +30,5 @@ mod simple_shear;
 mod strain;
 mod survive;
 mod sweep;
+mod tilted;
 mod timesteps;

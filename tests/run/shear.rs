@@ -351,10 +351,10 @@ fn what_knows_no_tilt_is_refused() {
     });
     let text: String = lines.map(|line| format!("{line}\n")).collect();
     let stage =
-        "[[stage]]\nname = \"first\"\nsteps = 10\nobserve = { bond_order = { every = 10 } }\n";
+        "[[stage]]\nname = \"first\"\nsteps = 10\nobserve = { configurational_temperature = 10 }\n";
     job.write("next.toml", &(text + stage));
     job.fails(
         &["run", "next.toml"],
-        &["its box has a tilt", "bond-orientational order", "\"first\""],
+        &["its box has a tilt", "the configurational temperature", "\"first\""],
     );
 }

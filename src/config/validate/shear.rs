@@ -4,7 +4,7 @@ use super::checker::Checker;
 use super::stage_checks::{StageChecks, rounded_down};
 use crate::config::document::{Document, Number, Shear, Stage, Table, Written};
 use crate::engine::skin;
-use crate::plan::{EngineChoice, Plan, ShearPlan};
+use crate::plan::{EngineChoice, NotInTiltedBox, Plan, ShearPlan};
 use crate::system::TILT_QUANTUM;
 
 /// Of a step: pairs at contact bear it, and the tilt stays far below the half of an edge that flips the box.
@@ -129,10 +129,12 @@ pub fn check_plan(plan: &Plan, document: &Document, checker: &mut Checker<'_>) {
     check_origins(plan, document, checker);
     for number in plan.tilted_stages() {
         let typed = &document.stage[number];
-        if let Some(what) = plan.stages[number].needs_straight_box() {
-            let message = format!("the box is tilted, and {what} is not made for it");
-            let help =
-                "observe thermodynamics and a trajectory here, and the rest before the shear";
+        if let Some(refused) = plan.stages[number].not_in_tilted_box() {
+            let NotInTiltedBox { what, help, in_flow } = refused;
+            let message = match in_flow {
+                true => format!("the box is sheared, and {what} is of a liquid at rest"),
+                false => format!("the box is tilted, and {what} is not made for it"),
+            };
             checker.reject(&typed.span, message, help);
         }
     }

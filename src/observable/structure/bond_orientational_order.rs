@@ -72,7 +72,8 @@ impl BondOrientationalOrder {
         !self.of_engine && step_in_stage.is_multiple_of(self.every)
     }
 
-    /// Leaves samples to an engine from now on, if it may take them: no more are taken here. `samples`: those so far.
+    /// Leaves samples to an engine from now on, if it may take them: no more are taken here. `samples`: those so far. Engines
+    /// evaluate boxes without a tilt.
     pub fn hand_over(&mut self, samples: u64) -> Option<Offloaded> {
         if !self.is_sorted {
             return None;
@@ -88,9 +89,10 @@ impl BondOrientationalOrder {
         Some(Offloaded::BondOrder(evaluation, samples))
     }
 
-    pub fn evaluate(&self, snapshot: &Snapshot) -> BondOrder {
+    /// `simulation_box`: that of the snapshot, with its tilt.
+    pub fn evaluate(&self, snapshot: &Snapshot, simulation_box: &SimulationBox) -> BondOrder {
         let count = snapshot.position.len();
-        let cells = Cells::new(&self.simulation_box, count, |i| snapshot.position[i]);
+        let cells = Cells::new(simulation_box, count, |i| snapshot.position[i]);
         let tasks = count.div_ceil(PARTICLES_AT_ONCE);
         let parts: Vec<(Components, f64, f64)> = (0..tasks)
             .into_par_iter()
@@ -144,7 +146,9 @@ mod tests {
         let context = context(edges, &[points.len()], 10);
         let plan = BondOrderPlan { every: 1, radius };
         let state = snapshot(&context.simulation_box, 0, points, points);
-        BondOrientationalOrder::new(&plan, &context).unwrap().evaluate(&state)
+        BondOrientationalOrder::new(&plan, &context)
+            .unwrap()
+            .evaluate(&state, &context.simulation_box)
     }
 
     fn lattice(cells: [usize; 3], edges: [f64; 3], basis: &[[f64; 3]]) -> Vec<[f64; 3]> {

@@ -23,7 +23,7 @@ const LEAST_CONNECTIONS: usize = 7;
 ///   for the particles of one species and 0 for others stand for them, and both sums are over species, too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalOrder {
-    simulation_box: SimulationBox,
+    dimension: usize,
     every: u64,
     radius: f64,
     species_of: Vec<u8>,
@@ -50,7 +50,7 @@ impl LocalOrder {
             return Err(ObservableError::value("local_order.radius", plan.radius, expected));
         }
         Ok(LocalOrder {
-            simulation_box: context.simulation_box,
+            dimension: context.simulation_box.dimension(),
             every: plan.every,
             radius: plan.radius,
             species_of: context.species_of.clone(),
@@ -63,15 +63,19 @@ impl LocalOrder {
         step_in_stage.is_multiple_of(self.every)
     }
 
-    pub fn evaluate(&self, snapshot: &Snapshot) -> CrystallinityAndDemixing {
-        let cells =
-            Cells::new(&self.simulation_box, snapshot.position.len(), |i| snapshot.position[i]);
+    /// `simulation_box`: that of the snapshot, with its tilt.
+    pub fn evaluate(
+        &self,
+        snapshot: &Snapshot,
+        simulation_box: &SimulationBox,
+    ) -> CrystallinityAndDemixing {
+        let cells = Cells::new(simulation_box, snapshot.position.len(), |i| snapshot.position[i]);
         let crystallinity = self.crystallinity(snapshot, &cells);
         CrystallinityAndDemixing { crystallinity, demixing: self.demixing(snapshot, &cells) }
     }
 
     fn crystallinity(&self, snapshot: &Snapshot, cells: &Cells) -> f64 {
-        let (count, dimension) = (snapshot.position.len(), self.simulation_box.dimension());
+        let (count, dimension) = (snapshot.position.len(), self.dimension);
         let place = |particle: usize| snapshot.position[particle];
         let bonds: Vec<(Components, f64)> = (0..count)
             .into_par_iter()
@@ -173,7 +177,7 @@ mod tests {
         let mut state = snapshot(&context.simulation_box, 0, points, points);
         state.diameter = diameters.into();
         let plan = LocalOrderPlan { every: 1, radius };
-        LocalOrder::new(&plan, &context).unwrap().evaluate(&state)
+        LocalOrder::new(&plan, &context).unwrap().evaluate(&state, &context.simulation_box)
     }
 
     /// 500 diameters of 0.73 to 1.62, ascending.

@@ -14,7 +14,7 @@ use crate::observable::{
     ObservableError, SampleContext, Series, Structure,
 };
 use crate::output::{Axis, Checkpoint, OutputError, SeriesLayout};
-use crate::plan::{CorrelationPlan, DiameterClassesPlan, Plan, StagePlan};
+use crate::plan::{BoxCourse, CorrelationPlan, DiameterClassesPlan, Plan, StagePlan};
 use crate::run::RunError;
 use crate::run::schedule::Schedule;
 use crate::system::{Snapshot, species_of_particles};
@@ -28,6 +28,7 @@ pub struct Observables {
     portable: Vec<(OfEngine, PortableEvaluator)>,
     structure: Option<Structure>,
     bond_order: Option<BondOrientationalOrder>,
+    course: BoxCourse,
 }
 
 /// Samples that come from a trajectory.
@@ -108,7 +109,8 @@ impl Observables {
             None => None,
         };
         let (of_engine, portable) = (Vec::new(), Vec::new());
-        Ok(Observables { correlations, of_engine, portable, structure, bond_order })
+        let course = BoxCourse::new(plan, &stage.name);
+        Ok(Observables { correlations, of_engine, portable, structure, bond_order, course })
     }
 
     /// Goes on as a checkpoint knows them.
@@ -177,7 +179,7 @@ impl Observables {
             self.of_engine.push(OfEngine::Structure);
             plan.observe.structure = None;
         }
-        if let Some(taken) = self.bond_order.as_mut().and_then(|order| order.hand_over(samples)) {
+        if let Some(taken) = self.hand_over_bond_order(samples) {
             offloaded.push(taken);
             self.of_engine.push(OfEngine::BondOrder);
             plan.observe.bond_order = None;
@@ -189,6 +191,12 @@ impl Observables {
         (offloaded, schedule)
     }
 
+    /// Engines know boxes without a tilt.
+    fn hand_over_bond_order(&mut self, samples: u64) -> Option<Offloaded> {
+        let bond_order = self.bond_order.as_mut().filter(|_| !self.course.may_tilt());
+        bond_order.and_then(|order| order.hand_over(samples))
+    }
+
     /// Evaluates here, with the bits of a GPU, what engines could; nothing changes in what is due. `samples` as for
     /// [`hand_over`](Self::hand_over).
     pub fn evaluate_portably(&mut self, samples: u64) {
@@ -198,8 +206,7 @@ impl Observables {
         }
         let structure = self.structure.as_mut().and_then(Structure::hand_over);
         taken.push((OfEngine::Structure, structure));
-        let bond_order = self.bond_order.as_mut().and_then(|order| order.hand_over(samples));
-        taken.push((OfEngine::BondOrder, bond_order));
+        taken.push((OfEngine::BondOrder, self.hand_over_bond_order(samples)));
         let evaluator = |(of, offloaded): (OfEngine, Option<Offloaded>)| {
             Some((of, PortableEvaluator::new(offloaded?)))
         };
@@ -257,7 +264,8 @@ impl Observables {
         self.portable = portable;
         let bond_order = self.bond_order.as_ref().filter(|order| order.is_due(step));
         let evaluated = orders.pop().map(|(_, order)| order);
-        evaluated.or_else(|| bond_order.map(|order| order.evaluate(snapshot)))
+        let simulation_box = self.course.at(snapshot.step);
+        evaluated.or_else(|| bond_order.map(|order| order.evaluate(snapshot, &simulation_box)))
     }
 
     /// Correlates the remaining blocks, at the end of the stage.
