@@ -121,6 +121,7 @@ fn a_liquid_has_the_temperature_of_the_noise() {
     begin(engine.as_mut(), thermostat_at(BROWNIAN, temperature));
     engine.advance(400).unwrap();
     let context = SampleContext {
+        in_flow: false,
         simulation_box,
         species: plan.system.species.clone(),
         species_of: species_of_particles(&plan.system.species),

@@ -14,6 +14,7 @@ const COLUMNS: [&str; 3] = ["squared_force", "laplacian", "configurational_tempe
 
 fn of_state(plan: &Plan, snapshot: &Snapshot) -> ForcesAndCurvature {
     let context = SampleContext {
+        in_flow: false,
         simulation_box: plan.system.simulation_box,
         species: plan.system.species.clone(),
         species_of: species_of_particles(&plan.system.species),

@@ -598,6 +598,7 @@ fn kernels_of_correlations_compile_without_spills() {
             // Written out, and looked up in a table.
             for (vectors_per_shell, remove_drift) in [(24, false), (24, true), (5000, false)] {
                 let context = SampleContext {
+                    in_flow: false,
                     simulation_box: SimulationBox::cubic(dimension, 4000, 1.2),
                     species: ["A", "B"]
                         .map(|name| Species { name: name.into(), count: 2000, mass: 1.0 })

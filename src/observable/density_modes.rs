@@ -7,12 +7,14 @@ use super::vectors::{InnerLoop, on_widest_registers};
 use crate::system::{SimulationBox, Snapshot};
 
 /// Fourier modes of the density, `rho_a(q) = sum_i^a exp(i q . r_i)` with `q = 2 pi n / L` and the sum over the
-/// particles of species `a`.
+/// particles of species `a`. In a tilted box `q . r = 2 pi n . f`, where `f` are the fractions of the place along the periods.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DensityModes {
     /// Integers `n`.
     vectors: Vec<[i32; 3]>,
     inverse_edges: [f64; 3],
+    /// Of the box ([`SimulationBox::slope`]).
+    slope: f64,
     /// Largest integer along each axis.
     largest: [u32; 3],
 }
@@ -28,6 +30,7 @@ impl DensityModes {
         DensityModes {
             largest: std::array::from_fn(largest_along),
             inverse_edges: simulation_box.padded_edges().map(f64::recip),
+            slope: simulation_box.slope(),
             vectors,
         }
     }
@@ -35,7 +38,8 @@ impl DensityModes {
     /// Modes of the density seen from `origin`: each times `exp(-i q . origin)`.
     pub fn shift(&self, densities: &mut [[f64; 2]], origin: [f64; 3]) {
         for (density, n) in densities.iter_mut().zip(&self.vectors) {
-            let turns = |k: usize| f64::from(n[k]) * (origin[k] * self.inverse_edges[k]);
+            let turns =
+                |k: usize| f64::from(n[k]) * (self.skewed(origin, k) * self.inverse_edges[k]);
             let (sine, cosine) = (TAU * (0..3).map(turns).sum::<f64>()).sin_cos();
             let [re, im] = *density;
             *density = [re * cosine + im * sine, im * cosine - re * sine];
@@ -103,13 +107,20 @@ impl DensityModes {
         densities
     }
 
+    /// A coordinate along the periods of the box: edge times fraction.
+    #[inline(always)]
+    fn skewed(&self, place: [f64; 3], axis: usize) -> f64 {
+        if axis == 0 { place[0] - self.slope * place[1] } else { place[axis] }
+    }
+
     /// Powers of `exp(2 pi i x / L)`; along the first axis zero for lanes without a particle.
     #[inline(always)]
     fn fill(&self, position: &[[f64; 3]], batch: &[u32], axis: usize, table: &mut [Row]) {
         let mut unit: Row = [[1.0; LANES], [0.0; LANES]];
         let mut power = unit;
         for (i, &id) in batch.iter().enumerate() {
-            let angle = TAU * position[id as usize][axis] * self.inverse_edges[axis];
+            let along = self.skewed(position[id as usize], axis);
+            let angle = TAU * along * self.inverse_edges[axis];
             (unit[1][i], unit[0][i]) = angle.sin_cos();
         }
         if axis == 0 {

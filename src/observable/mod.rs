@@ -69,6 +69,8 @@ use crate::system::{SimulationBox, Species};
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleContext {
     pub simulation_box: SimulationBox,
+    /// The box is sheared: density modes are those of wave vectors across the flow, which fit it at any tilt.
+    pub in_flow: bool,
     pub species: Vec<Species>,
     /// Species index of every particle, in id order.
     pub species_of: Vec<u8>,

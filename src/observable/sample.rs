@@ -2,7 +2,7 @@
 use super::SampleContext;
 use super::density_modes::DensityModes;
 use super::particle_order::ParticleOrder;
-use crate::system::Snapshot;
+use crate::system::{SimulationBox, Snapshot};
 
 /// What the samples of a correlation hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -13,6 +13,8 @@ pub struct Contents {
     pub modes: usize,
     /// The centre of mass, which everything else is taken relative to.
     pub center_of_mass: bool,
+    /// What a flow has carried each particle, and the tilt of the box: positions are those beside the flow.
+    pub carried: bool,
 }
 
 impl Contents {
@@ -23,13 +25,15 @@ impl Contents {
             velocities: self.velocities || other.velocities,
             modes: self.modes.max(other.modes),
             center_of_mass: self.center_of_mass || other.center_of_mass,
+            carried: self.carried || other.carried,
         }
     }
 
     /// Memory of a sample in bytes.
     pub fn bytes(&self, particles: usize, species: usize) -> usize {
         let of = |present: bool, bytes: usize| if present { bytes } else { 0 };
-        let per_particle = of(self.positions, 3 * (8 + 4)) + of(self.velocities, 3 * 8);
+        let per_particle =
+            of(self.positions, 3 * (8 + 4)) + of(self.velocities, 3 * 8) + of(self.carried, 8);
         let whole = of(self.center_of_mass, 6 * 8);
         per_particle * particles + 2 * 8 * self.modes * species + whole
     }
@@ -46,6 +50,17 @@ pub struct Sample {
     pub(super) densities: Vec<Vec<[f64; 2]>>,
     /// Where displacements are relative to it.
     pub(super) center_of_mass: Option<CenterOfMass>,
+    /// In a flow.
+    pub(super) carried: Option<Carried>,
+}
+
+/// What a flow has done until a sample whose positions are those beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Carried {
+    /// Of the box.
+    pub tilt: f64,
+    /// Affine displacement of each particle along x.
+    pub along_x: Vec<f64>,
 }
 
 /// Mean over all particles, weighted by mass; position without periodic boundaries.
@@ -92,6 +107,7 @@ impl Sample {
             velocity: contents.velocities.then(|| components(order, &snapshot.velocity)),
             densities: modes.map(|modes| modes.densities(snapshot, order)).unwrap_or_default(),
             center_of_mass: None,
+            carried: None,
         };
         if contents.center_of_mass {
             let center = CenterOfMass::new(snapshot, context);
@@ -101,6 +117,32 @@ impl Sample {
             }
         }
         sample
+    }
+
+    /// The same in a box of this tilt; `along_x`: what the flow has carried each particle, by id.
+    pub(super) fn in_flow(mut self, tilt: f64, along_x: &[f64], order: &ParticleOrder) -> Self {
+        let along_x = order.ids().iter().map(|&id| along_x[id as usize]).collect();
+        self.carried = Some(Carried { tilt, along_x });
+        self
+    }
+
+    /// The box of this sample; `simulation_box`: that of the context.
+    pub(super) fn box_of(&self, simulation_box: &SimulationBox) -> SimulationBox {
+        let in_flow = |carried: &Carried| simulation_box.with_tilt(carried.tilt);
+        self.carried.as_ref().map_or(*simulation_box, in_flow)
+    }
+
+    /// Where a particle is in the laboratory, up to periods of the box of the sample.
+    ///
+    /// # Panics
+    /// Unless the sample holds positions.
+    pub(super) fn place(&self, particle: usize) -> [f64; 3] {
+        let position = self.position.as_ref().expect("positions");
+        let mut place = [0, 1, 2].map(|k| position[k][particle]);
+        if let Some(carried) = &self.carried {
+            place[0] += carried.along_x[particle];
+        }
+        place
     }
 
     /// One that holds density modes alone, in the frame of the laboratory.
@@ -135,6 +177,10 @@ impl Sample {
         array.extend(self.densities.iter().flatten().flatten());
         array.extend(self.center_of_mass.iter().flat_map(|center| center.position));
         array.extend(self.center_of_mass.iter().flat_map(|center| center.velocity));
+        if let Some(Carried { tilt, along_x }) = &self.carried {
+            array.push(*tilt);
+            array.extend(along_x);
+        }
         array
     }
 
@@ -168,6 +214,11 @@ impl Sample {
             true => Some(CenterOfMass { position: three()?, velocity: three()? }),
             false => None,
         };
-        array.is_empty().then_some(Sample { position, image, velocity, densities, center_of_mass })
+        let carried = match contents.carried {
+            true => Some(Carried { tilt: take(1)?[0], along_x: take(order.len())? }),
+            false => None,
+        };
+        let sample = Sample { position, image, velocity, densities, center_of_mass, carried };
+        array.is_empty().then_some(sample)
     }
 }

@@ -20,6 +20,7 @@ pub fn context(edges: &[f64], counts: &[usize], stage_steps: u64) -> SampleConte
         .map(|(&count, name)| Species { name: name.into(), count, mass: 1.0 })
         .collect();
     SampleContext {
+        in_flow: false,
         simulation_box: SimulationBox::new(edges),
         species_of: species_of_particles(&species),
         species,
@@ -29,7 +30,7 @@ pub fn context(edges: &[f64], counts: &[usize], stage_steps: u64) -> SampleConte
     }
 }
 
-/// Wraps positions into the box, counting images.
+/// Wraps positions into the box, counting images of its periods.
 pub fn snapshot(
     simulation_box: &SimulationBox,
     step: u64,
@@ -39,11 +40,17 @@ pub fn snapshot(
     let edges = simulation_box.padded_edges();
     let dimension = simulation_box.dimension();
     let image = |r: &[f64; 3]| {
-        std::array::from_fn(|k| if k < dimension { (r[k] / edges[k]).floor() as i32 } else { 0 })
+        let skewed = [r[0] - simulation_box.slope() * r[1], r[1], r[2]];
+        std::array::from_fn(|k| match k < dimension {
+            true => (skewed[k] / edges[k]).floor() as i32,
+            false => 0,
+        })
     };
     let wrap = |r: &[f64; 3]| {
         let image: [i32; 3] = image(r);
-        std::array::from_fn(|k| r[k] - f64::from(image[k]) * edges[k])
+        let mut wrapped: [f64; 3] = std::array::from_fn(|k| r[k] - f64::from(image[k]) * edges[k]);
+        wrapped[0] -= simulation_box.tilt() * edges[0] * f64::from(image[1]);
+        wrapped
     };
     let position: Vec<[f64; 3]> = unwrapped.iter().map(wrap).collect();
     let fraction = |r: &[f64; 3]| {

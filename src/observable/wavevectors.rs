@@ -3,7 +3,9 @@
 //! `q = 2 pi (n_x / L_x, n_y / L_y, n_z / L_z)` with integer `n`. In an orthorhombic box all sign changes
 //! of `n` have the same length; they are kept together as an *orbit*, named by its non-negative member,
 //! and one of each `q`, `-q` counts: `2^(k-1)` vectors for `k` non-zero components. Sums over an orbit
-//! need products of cosines only.
+//! need products of cosines only. Those of density modes in a tilted box are vectors by themselves ([`tilted`]).
+mod tilted;
+
 use std::f64::consts::TAU;
 
 use super::{ObservableError, SampleContext};
@@ -21,8 +23,10 @@ const MOST_COLUMNS: f64 = 1e8;
 pub struct WaveVectorShell {
     /// Mean length of the vectors.
     pub wavenumber: f64,
-    /// Non-negative members `n` of the orbits, without duplicates.
+    /// Non-negative members `n` of the orbits, without duplicates; of the box without its tilt.
     pub orbits: Vec<[u32; 3]>,
+    /// In place of orbits, `n` of vectors that fit the box with its tilt.
+    pub single: Vec<[i32; 3]>,
 }
 
 /// Number of vectors of an orbit, one of each `q`, `-q`.
@@ -33,19 +37,21 @@ pub fn orbit_size(orbit: [u32; 3]) -> u64 {
 impl WaveVectorShell {
     /// Number of vectors, one of each `q`, `-q`.
     pub fn count(&self) -> u64 {
-        self.orbits.iter().map(|&orbit| orbit_size(orbit)).sum()
+        let of_orbits: u64 = self.orbits.iter().map(|&orbit| orbit_size(orbit)).sum();
+        of_orbits + self.single.len() as u64
     }
 
     /// All vectors as integers `n`; the first non-zero component is positive.
     pub fn lattice_vectors(&self) -> Vec<[i32; 3]> {
-        self.orbits.iter().flat_map(|&orbit| signed_members(orbit)).collect()
+        let of_orbits = self.orbits.iter().flat_map(|&orbit| signed_members(orbit));
+        of_orbits.chain(self.single.iter().copied()).collect()
     }
 
     /// All vectors `q`, in the order of [`lattice_vectors`](Self::lattice_vectors).
     pub fn vectors(&self, simulation_box: &SimulationBox) -> Vec<[f64; 3]> {
-        let spacing = simulation_box.padded_edges().map(|edge| TAU / edge);
-        let vector = |n: [i32; 3]| std::array::from_fn(|axis| f64::from(n[axis]) * spacing[axis]);
-        self.lattice_vectors().into_iter().map(vector).collect()
+        let straight = simulation_box.with_tilt(0.0);
+        let of = if self.single.is_empty() { &straight } else { simulation_box };
+        self.lattice_vectors().into_iter().map(|n| tilted::vector(n, of)).collect()
     }
 }
 
@@ -82,6 +88,33 @@ pub fn shells_of(
         return Err(ObservableError::value("correlation.wavenumbers", "[]", expected));
     }
     shells(&context.simulation_box, &plan.wavenumbers, plan.vectors_per_shell)
+}
+
+/// Shells of a plan's wave numbers for density modes, whose wave vectors have to fit the box as it is: those of the tilted box where
+/// it has a tilt, and in a flow those across it.
+///
+/// # Errors
+/// As [`shells_of`].
+pub fn shells_of_modes(
+    plan: &CorrelationPlan,
+    context: &SampleContext,
+) -> Result<Vec<WaveVectorShell>, ObservableError> {
+    let (simulation_box, wanted) = (&context.simulation_box, &plan.wavenumbers);
+    if wanted.is_empty() || !(context.in_flow || simulation_box.is_tilted()) {
+        return shells_of(plan, context);
+    }
+    if context.in_flow {
+        let largest = wanted.iter().copied().fold(0.0, f64::max);
+        return shells(&box_across(simulation_box, largest), wanted, plan.vectors_per_shell);
+    }
+    tilted::shells(simulation_box, wanted, plan.vectors_per_shell)
+}
+
+/// A box whose wave vectors up to a length are those with `q_x = 0`, which fit this one at any tilt: all others are longer.
+pub fn box_across(simulation_box: &SimulationBox, largest: f64) -> SimulationBox {
+    let mut edges = simulation_box.edges().to_vec();
+    edges[0] = (0.1 * TAU / largest).min(0.1 * simulation_box.shortest_edge());
+    SimulationBox::new(&edges)
 }
 
 /// One shell for each wanted wave number, ascending; wanted numbers with the same nearest shell give
@@ -235,43 +268,49 @@ impl ReciprocalLattice {
         let orbits = self.spread(self.orbits(centre, half_width), maximum_count as u64);
         let count: u64 = orbits.iter().map(|&orbit| orbit_size(orbit)).sum();
         let sum: f64 = orbits.iter().map(|&n| orbit_size(n) as f64 * self.length(n)).sum();
-        WaveVectorShell { wavenumber: sum / count as f64, orbits }
+        WaveVectorShell { wavenumber: sum / count as f64, orbits, single: Vec::new() }
     }
 
-    /// At most `maximum_count` vectors: starting from the first orbit, always the one whose direction
-    /// is farthest from all taken ones.
+    /// At most `maximum_count` vectors in orbits whose directions are far from each other.
     fn spread(&self, orbits: Vec<[u32; 3]>, maximum_count: u64) -> Vec<[u32; 3]> {
-        let total: u64 = orbits.iter().map(|&orbit| orbit_size(orbit)).sum();
-        if total <= maximum_count || orbits.len() < 2 {
-            return orbits;
-        }
-        let direction = |n: [u32; 3]| -> [f64; 3] {
+        let direction = |&n: &[u32; 3]| -> [f64; 3] {
             let length = self.length(n);
             std::array::from_fn(|k| {
                 if k < self.dimension { f64::from(n[k]) * self.spacing[k] / length } else { 0.0 }
             })
         };
-        let directions: Vec<_> = orbits.iter().map(|&n| direction(n)).collect();
-        // Largest cosine of the angle to a taken orbit.
-        let mut closeness = vec![f64::NEG_INFINITY; orbits.len()];
-        let mut taken = Vec::new();
-        let mut room = maximum_count;
-        let first = orbits.iter().position(|&n| orbit_size(n) <= room).unwrap_or(0);
-        let mut next = Some(first);
-        while let Some(index) = next {
-            taken.push(orbits[index]);
-            room = room.saturating_sub(orbit_size(orbits[index]));
-            closeness[index] = f64::INFINITY;
-            for (closeness, other) in closeness.iter_mut().zip(&directions) {
-                let cosine: f64 = (0..3).map(|k| other[k] * directions[index][k]).sum();
-                *closeness = closeness.max(cosine);
-            }
-            next = (0..orbits.len())
-                .filter(|&i| closeness[i] < f64::INFINITY && orbit_size(orbits[i]) <= room)
-                .min_by(|&a, &b| closeness[a].total_cmp(&closeness[b]));
-        }
-        taken
+        let directions: Vec<_> = orbits.iter().map(direction).collect();
+        let sizes: Vec<u64> = orbits.iter().map(|&orbit| orbit_size(orbit)).collect();
+        let taken = spread(&sizes, &directions, maximum_count);
+        taken.into_iter().map(|index| orbits[index]).collect()
     }
+}
+
+/// Indices of groups of vectors, `maximum_count` vectors at most, by the sizes and directions of the groups: starting from the first,
+/// always the one whose direction is farthest from all taken ones. At least one group is taken.
+fn spread(sizes: &[u64], directions: &[[f64; 3]], maximum_count: u64) -> Vec<usize> {
+    if sizes.iter().sum::<u64>() <= maximum_count || sizes.len() < 2 {
+        return (0..sizes.len()).collect();
+    }
+    // Largest cosine of the angle to a taken group.
+    let mut closeness = vec![f64::NEG_INFINITY; sizes.len()];
+    let mut taken = Vec::new();
+    let mut room = maximum_count;
+    let first = sizes.iter().position(|&size| size <= room).unwrap_or(0);
+    let mut next = Some(first);
+    while let Some(index) = next {
+        taken.push(index);
+        room = room.saturating_sub(sizes[index]);
+        closeness[index] = f64::INFINITY;
+        for (closeness, other) in closeness.iter_mut().zip(directions) {
+            let cosine: f64 = (0..3).map(|k| other[k] * directions[index][k]).sum();
+            *closeness = closeness.max(cosine);
+        }
+        next = (0..sizes.len())
+            .filter(|&i| closeness[i] < f64::INFINITY && sizes[i] <= room)
+            .min_by(|&a, &b| closeness[a].total_cmp(&closeness[b]));
+    }
+    taken
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{DynamicObservable, Plan, StagePlan};
 use crate::arithmetic::elementary::sin_cos_2pi;
-use crate::observable::dynamics::source::{is_of_single_particles, is_of_stress};
 use crate::system::{SimulationBox, TILT_QUANTUM, round_tilt};
 
 /// The flow `rate y` along x: the tilt of the box grows by `rate dt L_y / L_x` in a step.
@@ -149,26 +148,17 @@ impl StagePlan {
             in_flow: false,
         })
         .or_else(|| self.not_in_flow())
-        .or_else(|| self.correlation_of_straight_box())
-    }
-
-    /// Correlations of pairs of particles and of density modes.
-    fn correlation_of_straight_box(&self) -> Option<NotInTiltedBox> {
-        let mut observables = self.correlations.iter().flat_map(|of| &of.observables);
-        let other = observables.find(|&&of| !is_of_single_particles(of) && !is_of_stress(of))?;
-        let help = "observe thermodynamics and a trajectory here, and the rest before the shear";
-        Some(NotInTiltedBox { what: other.word(), help, in_flow: false })
     }
 
     /// Functions of a liquid at rest.
     fn not_in_flow(&self) -> Option<NotInTiltedBox> {
         self.shear?;
-        let observables = self.correlations.iter().flat_map(|of| &of.observables);
+        let mut observables = self.correlations.iter().flat_map(|of| &of.observables);
         let refused = |&observable: &DynamicObservable| {
             let help = help_in_flow(observable)?;
             Some(NotInTiltedBox { what: observable.word(), help, in_flow: true })
         };
-        observables.into_iter().find_map(refused)
+        observables.find_map(refused)
     }
 }
 
@@ -181,9 +171,12 @@ fn help_in_flow(observable: DynamicObservable) -> Option<&'static str> {
         DynamicObservable::StressAutocorrelation => Some(
             "the mean stress of a flow is not zero, and its components differ: observe thermodynamics, which has the stress tensor",
         ),
-        _ if !is_of_single_particles(observable) => {
-            Some("observe thermodynamics and a trajectory here, and the rest before the shear")
-        }
+        DynamicObservable::CollectiveOverlap
+        | DynamicObservable::CollectiveOverlapSusceptibility
+        | DynamicObservable::DistinctVanHoveFunction => Some(
+            "a place in a flow is another one later, so that distances between particles at two times are no isotropic \
+             function: observe self-overlap, bond-breaking, or coherent functions across the flow",
+        ),
         _ => None,
     }
 }

@@ -79,6 +79,17 @@ impl SimulationBox {
         unwrapped
     }
 
+    /// The place in the box that has the same periodic images.
+    pub fn wrapped(&self, place: [f64; 3]) -> [f64; 3] {
+        let skewed = [place[0] - self.slope() * place[1], place[1], place[2]];
+        let mut wrapped: [f64; 3] = std::array::from_fn(|k| match k < self.dimension {
+            true => skewed[k] - self.edges[k] * (skewed[k] / self.edges[k]).floor(),
+            false => skewed[k],
+        });
+        wrapped[0] += self.slope() * wrapped[1];
+        wrapped
+    }
+
     /// The periods, one a row; in two dimensions the last is that of an edge of 1.
     pub fn periods(&self) -> [[f64; 3]; 3] {
         let [x, y, z] = self.edges;

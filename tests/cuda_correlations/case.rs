@@ -155,6 +155,7 @@ impl Case {
     pub fn context(&self) -> SampleContext {
         let system = &self.plan.system;
         SampleContext {
+            in_flow: false,
             simulation_box: system.simulation_box,
             species: system.species.clone(),
             species_of: species_of_particles(&system.species),

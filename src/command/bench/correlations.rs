@@ -120,6 +120,7 @@ fn stages(of_stress: bool) -> Vec<StagePlan> {
 fn correlations(plan: &Plan, observables: Vec<D>) -> miette::Result<Vec<Correlations>> {
     let system = &plan.system;
     let context = SampleContext {
+        in_flow: false,
         simulation_box: system.simulation_box,
         species: system.species.clone(),
         species_of: species_of_particles(&system.species),

@@ -264,7 +264,7 @@ sent! {
     SampledStructure { step, pairs, densities }
     StressEvaluation { every }
     StructureEvaluation { bins, bin_width, densities }
-    WaveVectorShell { wavenumber, orbits }
+    WaveVectorShell { wavenumber, orbits, single }
 }
 
 sent_enum!(ParticleSum { 0 => Kernel(sum), 1 => PlacesTaken(distance), 2 => BondsKept(bonds) });

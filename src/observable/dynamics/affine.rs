@@ -85,6 +85,11 @@ impl PeculiarMotion {
         Snapshot { position, fraction: Vec::new(), image: vec![[0; 3]; count], ..snapshot.clone() }
     }
 
+    /// What the flow has carried each particle along x from the first sample to the last one, by id.
+    pub fn carried(&self) -> &[f64] {
+        self.last.as_ref().map_or(&[], |last| &last.carried)
+    }
+
     /// For a checkpoint: the step, heights and affine displacements; nothing before the first sample.
     pub fn save(&self) -> Vec<f64> {
         let Some(Last { step, height, carried }) = &self.last else { return Vec::new() };

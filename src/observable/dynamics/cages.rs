@@ -12,12 +12,16 @@ pub struct Cages {
 }
 
 impl Cages {
-    /// Of the particles with these `positions`, which `cells` holds.
-    pub fn new(positions: &[Vec<f64>; 3], cells: &Cells, radius: f64) -> Self {
+    /// Of the particles that `cells` holds, `particles` of them at a `place` each.
+    pub fn new(
+        particles: usize,
+        place: impl Fn(usize) -> [f64; 3] + Sync,
+        cells: &Cells,
+        radius: f64,
+    ) -> Self {
         let of_particle = |particle: usize| {
             let mut neighbors = Vec::new();
-            let place = [0, 1, 2].map(|k| positions[k][particle]);
-            cells.near(place, radius, |other, _| {
+            cells.near(place(particle), radius, |other, _| {
                 if other as usize != particle {
                     neighbors.push(other);
                 }
@@ -27,7 +31,7 @@ impl Cages {
             neighbors
         };
         let lists: Vec<Vec<u32>> =
-            (0..positions[0].len()).into_par_iter().with_min_len(64).map(of_particle).collect();
+            (0..particles).into_par_iter().with_min_len(64).map(of_particle).collect();
         let mut starts = vec![0];
         let mut end = 0;
         for list in &lists {

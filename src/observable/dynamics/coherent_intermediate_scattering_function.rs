@@ -8,7 +8,7 @@ use super::registry::Definition;
 use super::source::{Held, Need, Source};
 use super::terms::{Rows, SampleTerms, Terms};
 use crate::observable::sample::Sample;
-use crate::observable::wavevectors::{WaveVectorShell, shells_of};
+use crate::observable::wavevectors::{WaveVectorShell, shells_of_modes};
 use crate::plan::DynamicObservable;
 
 /// `F_ab(q, t) = <rho_a(q, t) rho_b(-q, 0)> / N` with `rho_a(q) = sum_i^a exp(i q . r_i)` and `N` all particles; real
@@ -32,7 +32,8 @@ pub(super) static SOURCE: Source = Source {
     evaluator: Evaluator::Densities,
     constants: &[],
     terms: |plan, context| {
-        let product = DensityProduct::new(shells_of(plan, context)?, context.species_of.len());
+        let product =
+            DensityProduct::new(shells_of_modes(plan, context)?, context.species_of.len());
         Ok(Terms::Samples(Box::new(product)))
     },
 };

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use super::affine::PeculiarMotion;
 use super::blocking::BlockingScheme;
 use super::correlation::Correlation;
+use super::evaluator::Evaluator;
 use super::frames::{FrameScheme, FrameTimes, OriginGrid};
 use super::part::Part;
 use super::registry;
@@ -242,6 +243,9 @@ impl Correlations {
         if let Some(grid) = self.origins.as_ref().filter(|_| in_flow) {
             self.frames = Some(FrameScheme::new(Arc::new(grid.times_in_flow(self.plan.every))));
         }
+        let needs_places = |evaluator| matches!(evaluator, Evaluator::Cages | Evaluator::Bonds);
+        let mut sources = self.terms.iter().map(|(source, _)| source.evaluator);
+        self.contents.carried = in_flow && sources.any(needs_places);
         self.motion = motion;
         self
     }
@@ -278,11 +282,12 @@ impl Correlations {
         let first = *self.first_step.get_or_insert(snapshot.step);
         let beside = self.motion.as_mut().map(|motion| motion.of(snapshot));
         let snapshot = beside.as_ref().unwrap_or(snapshot);
-        let (contents, modes) = (&self.contents, self.modes.as_ref());
-        if let Some(frames) = &mut self.frames {
+        if let Some(frames) = &self.frames {
             let step = snapshot.step - first + frames.times().steps()[0];
             assert_eq!(Some(step), frames.next_step(), "step of the next sample");
-            let sample = Sample::new(snapshot, &self.order, &self.context, contents, modes);
+        }
+        let sample = self.sample_of(snapshot);
+        if let Some(frames) = &mut self.frames {
             let (later, origins) = frames.push(sample);
             return self.correlate_with(&later, &origins);
         }
@@ -292,10 +297,21 @@ impl Correlations {
             let now = macroscopic.expect("a stress tensor for correlations of the stress");
             self.correlate_stress(now);
         }
-        let (contents, modes) = (&self.contents, self.modes.as_ref());
-        let sample = Sample::new(snapshot, &self.order, &self.context, contents, modes);
         let due = self.scheme.push(sample);
         self.correlate(&due);
+    }
+
+    /// Of a snapshot, whose places are those beside the flow in a flow.
+    fn sample_of(&self, snapshot: &Snapshot) -> Sample {
+        let (contents, modes) = (&self.contents, self.modes.as_ref());
+        let sample = Sample::new(snapshot, &self.order, &self.context, contents, modes);
+        match self.motion.as_ref().filter(|_| contents.carried) {
+            Some(motion) => {
+                let tilt = motion.box_at(snapshot.step).tilt();
+                sample.in_flow(tilt, motion.carried(), &self.order)
+            }
+            None => sample,
+        }
     }
 
     /// Correlates what the blocks still hold, at the end of the stage.

@@ -97,15 +97,11 @@ impl DistinctPairs {
             return vec![0; bins];
         };
         let drift = samples[0].drift_until(samples[1]);
-        let edges = self.simulation_box.padded_edges();
         let at = |i: usize| [0, 1, 2].map(|k| origin[k][first.start + i]);
         let cells = Cells::new(&self.simulation_box, first.len(), at);
         let reach = bins as f64 / self.bins.inverse_width;
         let count = |mut counts: Vec<u64>, i: usize| {
-            let place = [0, 1, 2].map(|k| {
-                let place = later[k][i] - drift[k];
-                place - edges[k] * (place / edges[k]).floor()
-            });
+            let place = [0, 1, 2].map(|k| later[k][i] - drift[k]);
             cells.near(place, reach, |other, d| {
                 let bin = (d.iter().map(|d| d * d).sum::<f64>().sqrt() * self.bins.inverse_width)
                     as usize;

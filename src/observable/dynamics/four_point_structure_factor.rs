@@ -10,9 +10,10 @@ use super::source::{Need, Source};
 use super::terms::{Rows, SampleTerms, Terms};
 use crate::observable::density_modes::DensityModes;
 use crate::observable::sample::Sample;
-use crate::observable::wavevectors::{WaveVectorShell, shells_of};
+use crate::observable::wavevectors::{WaveVectorShell, shells_of_modes};
 use crate::observable::{ObservableError, SampleContext};
 use crate::plan::{CorrelationPlan, DynamicObservable};
+use crate::system::SimulationBox;
 
 /// `S_4(q, t) = <|W(q, t)|^2> / N` with `W(q, t) = sum_j theta(a - |r_j(t) - r_j(0)|) exp(i q . r_j(0))` over the `N` particles of a
 /// species, or all; averaged over the wave vectors of a shell (Lacevic, Starr, Schroder & Glotzer, J. Chem. Phys. 119, 7372 (2003)): the
@@ -66,7 +67,7 @@ impl Correlation for FourPointStructureFactor {
 struct OverlapModes {
     shells: Vec<WaveVectorShell>,
     modes: DensityModes,
-    edges: [f64; 3],
+    simulation_box: SimulationBox,
     squared_length: f64,
     /// Places of every species.
     places: Vec<Range<usize>>,
@@ -74,12 +75,12 @@ struct OverlapModes {
 
 impl OverlapModes {
     fn of_plan(plan: &CorrelationPlan, context: &SampleContext) -> Result<Self, ObservableError> {
-        let shells = shells_of(plan, context)?;
+        let shells = shells_of_modes(plan, context)?;
         let vectors = shells.iter().flat_map(|shell| shell.lattice_vectors()).collect();
         Ok(OverlapModes {
             modes: DensityModes::new(&context.simulation_box, vectors),
             shells,
-            edges: context.simulation_box.padded_edges(),
+            simulation_box: context.simulation_box,
             squared_length: squared_overlap_length(plan.overlap_length)?,
             places: context.places_of_species(),
         })
@@ -87,8 +88,8 @@ impl OverlapModes {
 
     /// `W` of every wave vector.
     fn of_places(&self, origin: &Sample, later: &Sample, places: Range<usize>) -> Vec<[f64; 2]> {
-        let Some(moved) = Displacement::new(origin, later, self.edges, origin.drift_until(later))
-        else {
+        let drift = origin.drift_until(later);
+        let Some(moved) = Displacement::new(origin, later, &self.simulation_box, drift) else {
             return Vec::new();
         };
         let position = origin.position.as_ref().expect("there are displacements");
@@ -141,13 +142,15 @@ mod tests {
         let of = OverlapModes {
             shells: Vec::new(),
             modes: DensityModes::new(&context.simulation_box, vec![[0, 0, 0], [1, 0, 0]]),
-            edges: context.simulation_box.padded_edges(),
+            simulation_box: context.simulation_box,
             squared_length: 0.25,
             places: context.places_of_species(),
         };
         let [all, a] =
             [0..340, 0..300].map(|places| of.of_places(&samples[0], &samples[1], places));
-        let moved = Displacement::new(&samples[0], &samples[1], of.edges, [0.0; 3]).unwrap().all();
+        let moved = Displacement::new(&samples[0], &samples[1], &of.simulation_box, [0.0; 3])
+            .unwrap()
+            .all();
         let near = |moved: &&[f64; 3]| moved.iter().map(|d| d * d).sum::<f64>() < 0.25;
         let expected = moved.iter().filter(near).count() as f64;
         assert!(expected > 50.0 && expected < 300.0);

@@ -70,22 +70,31 @@ impl<'a> Origin<'a> {
     pub(super) fn new(sample: &'a Sample, search: Search, simulation_box: &SimulationBox) -> Self {
         let mut origin = Origin { sample, cells: None, cages: None, bonds: None };
         let Some(position) = &sample.position else { return origin };
+        let simulation_box = sample.box_of(simulation_box);
         let radii = [search.cage_radius, search.bond_radius];
         if search.cells || radii.iter().any(Option::is_some) {
-            let place = |i: usize| [0, 1, 2].map(|k| position[k][i]);
-            let cells = Cells::new(simulation_box, position[0].len(), place);
+            let place = |i: usize| match &sample.carried {
+                Some(_) => simulation_box.wrapped(sample.place(i)),
+                None => sample.place(i),
+            };
+            let particles = position[0].len();
+            let cells = Cells::new(&simulation_box, particles, place);
             [origin.cages, origin.bonds] =
-                radii.map(|radius| Some(Cages::new(position, &cells, radius?)));
+                radii.map(|radius| Some(Cages::new(particles, place, &cells, radius?)));
             origin.cells = Some(cells);
         }
         origin
     }
 
     /// Displacements of all particles until a later sample, where cages ask for them.
-    pub(super) fn moved(&self, later: &Sample, edges: [f64; 3]) -> Option<Vec<[f64; 3]>> {
+    pub(super) fn moved(
+        &self,
+        later: &Sample,
+        simulation_box: &SimulationBox,
+    ) -> Option<Vec<[f64; 3]>> {
         self.cages.as_ref()?;
         let drift = self.sample.drift_until(later);
-        Some(Displacement::new(self.sample, later, edges, drift)?.all())
+        Some(Displacement::new(self.sample, later, simulation_box, drift)?.all())
     }
 }
 
@@ -95,7 +104,7 @@ pub(super) struct Displacement<'a> {
     earlier_image: &'a [Vec<i32>; 3],
     later: &'a [Vec<f64>; 3],
     later_image: &'a [Vec<i32>; 3],
-    edges: [f64; 3],
+    simulation_box: SimulationBox,
     drift: [f64; 3],
 }
 
@@ -103,7 +112,7 @@ impl<'a> Displacement<'a> {
     pub(super) fn new(
         origin: &'a Sample,
         later: &'a Sample,
-        edges: [f64; 3],
+        simulation_box: &SimulationBox,
         drift: [f64; 3],
     ) -> Option<Self> {
         Some(Displacement {
@@ -111,7 +120,7 @@ impl<'a> Displacement<'a> {
             earlier_image: origin.image.as_ref()?,
             later: later.position.as_ref()?,
             later_image: later.image.as_ref()?,
-            edges,
+            simulation_box: *simulation_box,
             drift,
         })
     }
@@ -122,10 +131,19 @@ impl<'a> Displacement<'a> {
         let from_image = &self.earlier_image[axis][places.clone()];
         let to_image = &self.later_image[axis][places.clone()];
         let count = places.len();
+        let edge = self.simulation_box.padded_edges()[axis];
         for i in 0..count {
             // The difference of two images fits: a wrapping i32 counter only fails beyond 2^31 boxes.
             let boxes = f64::from(to_image[i].wrapping_sub(from_image[i]));
-            target[i] = (to[i] - from[i]) + boxes * self.edges[axis] - self.drift[axis];
+            target[i] = (to[i] - from[i]) + boxes * edge - self.drift[axis];
+        }
+        if axis == 0 && self.simulation_box.is_tilted() {
+            let shift = self.simulation_box.tilt() * edge;
+            let images = self.earlier_image[1][places.clone()].iter();
+            let images = images.zip(&self.later_image[1][places]);
+            for (moved, (from, to)) in target.iter_mut().zip(images) {
+                *moved += shift * f64::from(to.wrapping_sub(*from));
+            }
         }
         target[count..].fill(0.0);
     }
@@ -153,7 +171,7 @@ pub struct PairChunk<'a> {
     count: usize,
     /// Place of the first particle.
     start: usize,
-    edges: [f64; 3],
+    simulation_box: SimulationBox,
     origin: Option<&'a Origin<'a>>,
     later: Option<&'a Sample>,
     /// By [`Frame`], axis.
@@ -170,7 +188,7 @@ impl<'a> PairChunk<'a> {
         PairChunk {
             count: 0,
             start: 0,
-            edges: [1.0; 3],
+            simulation_box: SimulationBox::new(&[1.0; 3]),
             origin: None,
             later: None,
             displacement: [[[0.0; CHUNK]; 3]; 2],
@@ -188,18 +206,18 @@ impl<'a> PairChunk<'a> {
         later: &'a Sample,
         moved: Option<&[[f64; 3]]>,
         places: Range<usize>,
-        edges: [f64; 3],
+        simulation_box: &SimulationBox,
     ) {
         let count = places.len();
         self.count = count;
         self.start = places.start;
-        self.edges = edges;
+        self.simulation_box = *simulation_box;
         self.origin = Some(origin);
         self.later = Some(later);
         let cages = origin.cages.as_ref();
         let origin = origin.sample;
         let drift = origin.drift_until(later);
-        if let Some(displacement) = Displacement::new(origin, later, edges, drift) {
+        if let Some(displacement) = Displacement::new(origin, later, simulation_box, drift) {
             let [laboratory, cage] = &mut self.displacement;
             for axis in 0..3 {
                 displacement.fill(places.clone(), axis, &mut laboratory[axis]);
@@ -271,16 +289,24 @@ impl<'a> PairChunk<'a> {
     /// Unless the source of the terms asks for them.
     pub fn squared_lengths_of_bonds(&self, i: usize) -> impl Iterator<Item = f64> {
         let bonds = self.origin.and_then(|origin| origin.bonds.as_ref());
-        let position = self.later.and_then(|later| later.position.as_ref());
-        let (Some(bonds), Some(position)) = (bonds, position) else {
+        let (Some(bonds), Some(later)) = (bonds, self.later) else {
             panic!("terms that asked for bonds");
         };
-        let (particle, edges) = (self.start + i, self.edges);
+        let simulation_box = later.box_of(&self.simulation_box);
+        let (edges, shift) = (
+            simulation_box.padded_edges(),
+            simulation_box.tilt() * simulation_box.padded_edges()[0],
+        );
+        let particle = self.start + i;
+        let own = later.place(particle);
         bonds.of(particle).iter().map(move |&neighbor| {
-            let [x, y, z]: [f64; 3] = std::array::from_fn(|k| {
-                let d = position[k][neighbor as usize] - position[k][particle];
-                d - edges[k] * nearest_integer(d * edges[k].recip())
-            });
+            let other = later.place(neighbor as usize);
+            let [x, y, z] = [0, 1, 2].map(|k| other[k] - own[k]);
+            let boxes = |d: f64, k: usize| nearest_integer(d * edges[k].recip());
+            let along_y = boxes(y, 1);
+            let x = x - shift * along_y;
+            let x = x - edges[0] * boxes(x, 0);
+            let (y, z) = (y - edges[1] * along_y, z - edges[2] * boxes(z, 2));
             x * x + y * y + z * z
         })
     }

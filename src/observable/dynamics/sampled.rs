@@ -81,6 +81,7 @@ impl SampledParticles {
             center_of_mass: self
                 .center
                 .map(|[position, velocity]| CenterOfMass { position, velocity }),
+            carried: None,
         }
     }
 }

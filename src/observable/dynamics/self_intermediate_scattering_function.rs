@@ -240,7 +240,7 @@ mod tests {
             .collect();
         let mut chunk = PairChunk::new();
         let origin = Origin::new(&samples[0], Search::default(), &box_);
-        chunk.load(&origin, &samples[1], None, 0..201, box_.padded_edges());
+        chunk.load(&origin, &samples[1], None, 0..201, &box_);
         let (mut widest, mut portable) = ([0.0; 3], [0.0; 3]);
         function.add(&mut chunk, &mut widest);
         function.add_batches(&mut chunk, &mut portable);

@@ -140,10 +140,9 @@ impl Propensities {
     fn reference(&self, position: Vec<[f64; 3]>, image: Vec<[i32; 3]>) -> Reference {
         let bonds = self.plan.bonds.map(|bonds| {
             let simulation_box = &self.context.simulation_box;
-            let cells = Cells::new(simulation_box, position.len(), |i| position[i]);
-            let by_axis: [Vec<f64>; 3] =
-                std::array::from_fn(|k| position.iter().map(|r| r[k]).collect());
-            Cages::new(&by_axis, &cells, bonds.radius)
+            let place = |i: usize| position[i];
+            let cells = Cells::new(simulation_box, position.len(), place);
+            Cages::new(position.len(), place, &cells, bonds.radius)
         });
         Reference { position, image, bonds }
     }

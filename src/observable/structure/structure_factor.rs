@@ -6,7 +6,7 @@ use crate::observable::particle_order::ParticleOrder;
 use crate::observable::wavevectors::{self, WaveVectorShell};
 use crate::observable::{ObservableError, SampleContext, species_pairs};
 use crate::plan::StructurePlan;
-use crate::system::{SimulationBox, Snapshot};
+use crate::system::Snapshot;
 
 /// Shells up to the largest wave number, at most; closer ones than half of `2 pi / L` are not wanted.
 const MOST_SHELLS: f64 = 100.0;
@@ -71,12 +71,10 @@ impl StructureFactor {
         let spacing = (0.5 * TAU / simulation_box.shortest_edge()).max(maximum / MOST_SHELLS);
         let steps = ((maximum - smallest) / spacing).floor() as usize;
         let wanted: Vec<f64> = (0..=steps).map(|i| smallest + i as f64 * spacing).collect();
-        let mut edges = simulation_box.edges().to_vec();
-        if across {
-            // So short that all other vectors are longer than any that is wanted.
-            edges[0] = 0.1 * TAU / maximum;
-        }
-        let fitting = SimulationBox::new(&edges);
+        let fitting = match across {
+            true => wavevectors::box_across(simulation_box, maximum),
+            false => *simulation_box,
+        };
         let shells = wavevectors::shells(&fitting, &wanted, plan.vectors_per_shell)?;
         let vectors = shells.iter().flat_map(|shell| shell.lattice_vectors()).collect();
         let pairs = species_pairs(context.species.len()).len();

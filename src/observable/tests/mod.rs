@@ -6,6 +6,7 @@ mod evaluated;
 mod origins;
 mod places_and_times;
 mod structure;
+mod tilted;
 
 use std::f64::consts::{PI, TAU};
 

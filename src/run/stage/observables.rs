@@ -7,7 +7,7 @@ use crate::observable::dynamics::affine::PeculiarMotion;
 use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::frames::FrameTimes;
 use crate::observable::dynamics::sampled::HeldSamples;
-use crate::observable::dynamics::source::for_engines;
+use crate::observable::dynamics::source::{for_engines, is_of_single_particles};
 use crate::observable::portable::PortableEvaluator;
 use crate::observable::{
     self, AxisName, BondOrder, BondOrientationalOrder, Correlations, EnsembleSeries, Macroscopic,
@@ -69,8 +69,9 @@ impl Observables {
         classes: Option<&DiameterClasses>,
     ) -> Result<Self, RunError> {
         let mut context = sample_context(plan, stage);
-        // Wave vectors are those of the box without its tilt, and places in a tilted one have no images.
-        context.simulation_box = context.simulation_box.with_tilt(0.0);
+        let simulation_box = context.simulation_box;
+        // Single particles: wave vectors are those of the box without its tilt, and places in a tilted one have no images.
+        context.simulation_box = simulation_box.with_tilt(0.0);
         // Engines leave all samples in one order.
         let of_all = classes.map_or_else(|| context.clone(), |classes| classes.order(&context));
         let of_classes = classes.map(|classes| classes.divide(&context));
@@ -84,7 +85,14 @@ impl Observables {
             .iter()
             .flat_map(for_engines)
             .map(|plan| {
-                let context = context_of(&plan.diameter_classes);
+                let mut context = context_of(&plan.diameter_classes);
+                let mut motion = motion.clone();
+                // At rest pairs of particles and density modes are those of the tilted box.
+                let at_rest = motion.as_ref().is_some_and(|motion| !motion.is_in_flow());
+                if at_rest && !plan.observables.iter().all(|&of| is_of_single_particles(of)) {
+                    context.simulation_box = simulation_box;
+                    motion = None;
+                }
                 let correlations = match frames {
                     Some(frames) if !plan.origins.is_empty() => {
                         Correlations::from_origins(&plan, &context, Some(&frames.steps))
@@ -94,7 +102,7 @@ impl Observables {
                         None => Correlations::new(&plan, &context),
                     },
                 };
-                Ok(correlations?.beside(motion.clone()))
+                Ok(correlations?.beside(motion))
             })
             .collect::<Result<_, ObservableError>>()?;
         let structure = match &stage.observe.structure {
@@ -335,6 +343,7 @@ fn motion_in_tilted_box(plan: &Plan, stage: &StagePlan) -> Option<PeculiarMotion
 pub fn sample_context(plan: &Plan, stage: &StagePlan) -> SampleContext {
     SampleContext {
         simulation_box: plan.system.simulation_box,
+        in_flow: stage.shear.is_some(),
         species: plan.system.species.clone(),
         species_of: species_of_particles(&plan.system.species),
         order: None,

@@ -57,6 +57,7 @@ fn sums_that_an_engine_makes_travel_with_their_texts() {
         results: Results::Shells(vec![WaveVectorShell {
             wavenumber: 7.25,
             orbits: vec![[1, 2, 3], [0, 0, 9]],
+            single: vec![[-1, 2, 0]],
         }]),
         add: "sum[0] += 1.0f;",
         add_at_lag_zero: "",

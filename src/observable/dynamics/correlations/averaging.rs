@@ -161,9 +161,9 @@ impl Correlations {
         if width == 0 || chunks.is_empty() {
             return sums;
         }
-        let edges = self.context.simulation_box.padded_edges();
+        let simulation_box = &self.context.simulation_box;
         let moved: Vec<Option<Vec<[f64; 3]>>> =
-            pairs.par_iter().map(|(_, later)| origin.moved(later, edges)).collect();
+            pairs.par_iter().map(|(_, later)| origin.moved(later, simulation_box)).collect();
         let mut partial_sums = vec![0.0; pairs.len() * chunks.len() * width];
         partial_sums.par_chunks_mut(width).enumerate().for_each_init(
             PairChunk::new,
@@ -171,7 +171,7 @@ impl Correlations {
                 let (pair, chunk_of_pair) = (job / chunks.len(), job % chunks.len());
                 let (_, later) = &pairs[pair];
                 let (_, places) = &chunks[chunk_of_pair];
-                chunk.load(origin, later, moved[pair].as_deref(), places.clone(), edges);
+                chunk.load(origin, later, moved[pair].as_deref(), places.clone(), simulation_box);
                 for terms in self.particle_terms() {
                     let (own, rest) = sums.split_at_mut(terms.width());
                     terms.add(chunk, own);

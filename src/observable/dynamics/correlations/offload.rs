@@ -74,9 +74,10 @@ impl Correlations {
         })
     }
 
-    /// Leaves samples to an engine from now on, if it may evaluate them: no more are taken here.
+    /// Leaves samples to an engine from now on, if it may evaluate them: no more are taken here. Engines know boxes without a tilt.
     pub fn hand_over(&mut self) -> Option<Offloaded> {
-        if self.frames.is_some() || self.motion.is_some() {
+        let is_tilted = self.motion.is_some() || self.context.simulation_box.is_tilted();
+        if self.frames.is_some() || is_tilted {
             return None;
         }
         let samples = self.scheme.samples();

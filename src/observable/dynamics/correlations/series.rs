@@ -6,6 +6,7 @@ use super::Correlations;
 use crate::observable::accumulator::BlockAverage;
 use crate::observable::dynamics::affine::PeculiarMotion;
 use crate::observable::dynamics::correlation::Correlation;
+use crate::observable::dynamics::evaluator::Evaluator;
 use crate::observable::dynamics::stress_correlator::StressCorrelator;
 use crate::observable::dynamics::terms::Rows;
 use crate::observable::series::{Axis, AxisName, Shells};
@@ -58,7 +59,7 @@ impl Correlations {
                 shells,
                 unit: observable.kind().descriptor().unit.text(dimension),
                 formula: observable.formula()
-                    + self.beside_flow()
+                    + self.in_flow(observable)
                     + &self.windows(observable)
                     + self.waiting()
                     + self.frame(observable),
@@ -189,11 +190,21 @@ impl Correlations {
         }
     }
 
-    /// Where the affine part of displacements is taken away, as text for the file.
-    fn beside_flow(&self) -> &'static str {
-        match self.motion.as_ref().is_some_and(PeculiarMotion::is_in_flow) {
-            true => "; displacements beside the flow, x - int rate y dt in the place of x",
-            false => "",
+    /// What a flow makes of the formula, as text for the file.
+    fn in_flow(&self, observable: &dyn Correlation) -> &'static str {
+        if !self.motion.as_ref().is_some_and(PeculiarMotion::is_in_flow) {
+            return "";
+        }
+        match observable.source().evaluator {
+            Evaluator::Particles | Evaluator::Cages => {
+                "; displacements beside the flow, x - int rate y dt in the place of x"
+            }
+            Evaluator::Densities => " that are across the flow, q_x = 0",
+            Evaluator::Host => {
+                " that are across the flow, q_x = 0; displacements beside the flow, x - int rate y dt in the place of x"
+            }
+            Evaluator::Bonds => "; distances in the box of each of the two times",
+            Evaluator::Places | Evaluator::Stress => "",
         }
     }
 
