@@ -42,8 +42,10 @@ fn described(path: PathBuf, system: Option<usize>) -> miette::Result<String> {
         Err(error) => return Err(error.into()),
     };
     let steps = reader.steps();
-    let (first, last) =
-        (reader.read(0).map_err(analysis)?, reader.read(steps.len() - 1).map_err(analysis)?);
+    let (first, last) = (
+        reader.read_tilted(0).map_err(analysis)?,
+        reader.read_tilted(steps.len() - 1).map_err(analysis)?,
+    );
     let mut species = Vec::new();
     for (index, name) in first.species_names.iter().enumerate() {
         let is_of = |particle: &usize| first.species[*particle] as usize == index;

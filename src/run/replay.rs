@@ -2,6 +2,7 @@
 mod error;
 mod identity;
 mod intervals;
+mod tilt;
 mod unwrap;
 
 use std::num::NonZeroU64;
@@ -26,6 +27,7 @@ pub use intervals::frame_spacing;
 use intervals::{
     check_given_times, check_intervals, check_only_correlations, stored_frames, velocities_due,
 };
+use tilt::Tilts;
 use unwrap::{FAR, TooFar, Unwrapping};
 
 /// How a trajectory is to be evaluated.
@@ -125,17 +127,24 @@ pub fn replay(
     let stored = stored_frames(&steps, per_count, spacing);
     check_intervals(stage, spacing, stored.times.is_some())?;
     check_given_times(stage, plan.run.timestep, &stored)?;
-    let first = reader.read(0).map_err(ReplayError::from)?;
+    let first = reader.read_tilted(0).map_err(ReplayError::from)?;
     check_ids(stage, reader.as_ref(), &first)?;
     check_contents(stage)?;
     // Some programs write velocities with the first frame only.
     for due in velocities_due(stage, spacing).into_iter().flat_map(|every| [0, every]) {
         if let Ok(index) = steps.binary_search(&(steps[0] + due / per_count)) {
-            check_velocity(&reader.read(index).map_err(ReplayError::from)?, trajectory)?;
+            check_velocity(&reader.read_tilted(index).map_err(ReplayError::from)?, trajectory)?;
         }
     }
     plan.system.simulation_box = box_of(&plan, &first, trajectory)?;
-    check_time(&plan, &reader.read(1).map_err(ReplayError::from)?, &first, per_count, trajectory)?;
+    let tilts = Tilts::new(&plan, index, &first, per_count, trajectory)?;
+    check_time(
+        &plan,
+        &reader.read_tilted(1).map_err(ReplayError::from)?,
+        &first,
+        per_count,
+        trajectory,
+    )?;
     let species = &plan.system.species;
     let order = order_of(species, &first, trajectory)?;
     check_masses(species, &first, &order, trajectory)?;
@@ -178,11 +187,12 @@ pub fn replay(
                 order: &order,
                 first: &first,
                 timestep: plan.run.timestep,
-                per_count,
+                tilts,
                 velocities: velocities_due(&plan.stages[index], spacing),
                 has_classes: !diameters.is_empty(),
                 path: trajectory,
             },
+            per_count,
             unwrapping: Unwrapping::new(plan.system.simulation_box, first.image.is_some()),
         };
         replay.evaluate(reader, output, options.quiet)
@@ -207,7 +217,7 @@ struct Reference<'a> {
     order: &'a [usize],
     first: &'a Frame,
     timestep: f64,
-    per_count: u64,
+    tilts: Tilts,
     /// Steps, counted from the first frame, of whose multiples velocities are needed.
     velocities: Vec<u64>,
     /// Whether particles are divided by their diameters, which must then stay.
@@ -217,6 +227,7 @@ struct Reference<'a> {
 
 struct Replay<'a> {
     reference: Reference<'a>,
+    per_count: u64,
     unwrapping: Unwrapping,
 }
 
@@ -228,7 +239,7 @@ impl Replay<'_> {
         mut output: StageOutput,
         quiet: bool,
     ) -> Result<Unwrapping, RunError> {
-        let (steps, per_count) = (reader.steps().to_vec(), self.reference.per_count);
+        let (steps, per_count) = (reader.steps().to_vec(), self.per_count);
         let bar = ProgressBar::new(steps.len() as u64);
         if quiet {
             bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -238,7 +249,7 @@ impl Replay<'_> {
             scope.spawn(move || {
                 for index in 0..reader.len() {
                     // Nobody listens any more after an error.
-                    if sender.send(reader.read(index)).is_err() {
+                    if sender.send(reader.read_tilted(index)).is_err() {
                         return;
                     }
                 }
@@ -293,6 +304,7 @@ impl Reference<'_> {
         if frame.box_edges != first.box_edges {
             return Err(changed("the box changes"));
         }
+        self.tilts.check(frame, self.path)?;
         if self.has_classes && frame.diameter != first.diameter {
             return Err(changed(
                 "the diameters change, and diameter_classes are of particles that keep theirs",
@@ -382,7 +394,7 @@ fn steps_per_count(
     if reader.len() < 2 {
         return Ok(1);
     }
-    let time = |frame| -> Result<_, ReplayError> { Ok(reader.read(frame)?.time) };
+    let time = |frame| -> Result<_, ReplayError> { Ok(reader.read_tilted(frame)?.time) };
     match (time(0)?, time(1)?) {
         (Some(from), Some(to)) => Ok(((to - from) / plan.run.timestep).round().max(1.0) as u64),
         _ => Err(ReplayError::NoSteps { path }),
@@ -442,7 +454,7 @@ fn box_of(plan: &Plan, frame: &Frame, path: &Path) -> Result<SimulationBox, Repl
         frame.box_edges.len() == expected.len() && frame.box_edges.iter().zip(expected).all(close)
     };
     if agree(EDGE_ROUNDING) {
-        return Ok(plan.system.simulation_box);
+        return Ok(plan.system.simulation_box.with_tilt(frame.tilt));
     }
     if !agree(EDGE_TOLERANCE) {
         return Err(ReplayError::OtherBox {
@@ -451,7 +463,7 @@ fn box_of(plan: &Plan, frame: &Frame, path: &Path) -> Result<SimulationBox, Repl
             expected: expected.to_vec(),
         });
     }
-    Ok(SimulationBox::new(&frame.box_edges))
+    Ok(SimulationBox::new(&frame.box_edges).with_tilt(frame.tilt))
 }
 
 /// Times of the first two frames against the configuration's time step.

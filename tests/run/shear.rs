@@ -3,7 +3,7 @@ use supercool::plan::ShearPlan;
 use supercool::system::SimulationBox;
 use supercool_analysis::Frame;
 
-use crate::common::contents::assert_same_numbers;
+use crate::common::contents::{assert_same_numbers, numbers};
 use crate::common::job::{Job, kob_andersen};
 
 /// The cutoff leaves room for tilts in a box of 256 particles.
@@ -302,14 +302,23 @@ fn correlations_in_tilted_boxes_survive_stops() {
 [[stage.correlation]]
 every = 5
 block_size = 8
-observables = ["mean-square-displacement", "self-overlap", "self-intermediate-scattering-function"]
+observables = [
+    "mean-square-displacement", "self-overlap", "self-intermediate-scattering-function", "bond-breaking",
+    "cage-relative-mean-square-displacement", "coherent-intermediate-scattering-function", "four-point-structure-factor",
+]
 wavenumbers = [7.25]
 overlap_length = 0.3
+cage_radius = 1.4
+bond_radius = 1.3
+bond_breaking_radius = 1.5
 [[stage.correlation]]
 origins = [0.0, 0.1]
 every = 5
 block_size = 8
-observables = ["mean-square-displacement"]
+observables = ["mean-square-displacement", "cage-relative-mean-square-displacement", "bond-breaking"]
+cage_radius = 1.4
+bond_radius = 1.3
+bond_breaking_radius = 1.5
 "#;
     let text = liquid("fixed-point") + STAGES.trim_end() + correlation;
     let flow = "trajectory = 50, gsd = true }\n";
@@ -332,12 +341,57 @@ observables = ["mean-square-displacement"]
         // Without the flow it would be about 20, as particles fly apart with it.
         assert!((0.01..2.0).contains(longest), "{stage}: {values:?}");
     }
-    let [of_particles, of_pairs] = ["self", "coherent"]
-        .map(|kind| format!("\"self-overlap\", \"{kind}-intermediate-scattering-function\"]"));
-    Job::new(&text.replace(&of_particles, &of_pairs)).fails(
+    let of_places = text.replace("\"four-point-structure-factor\"", "\"collective-overlap\"");
+    Job::new(&of_places).fails(
         &["check", "job.toml"],
-        &["the box is tilted", "scattering-function is not made for it"],
+        &["the box is sheared", "collective-overlap is of a liquid at rest", "bond-breaking"],
     );
+}
+
+/// To the rounding of places in the file: frames follow particles through flips of the box as a run does.
+#[test]
+fn frames_of_a_flow_give_what_the_run_gave() {
+    let text = liquid("fixed-point") + STAGES;
+    let observed = r#"trajectory = 4, bond_order = { every = 40, radius = 1.4 } }
+[[stage.correlation]]
+every = 4
+block_size = 8
+observables = [
+    "mean-square-displacement", "self-intermediate-scattering-function", "bond-breaking", "four-point-structure-factor",
+    "cage-relative-mean-square-displacement", "coherent-intermediate-scattering-function",
+]
+wavenumbers = [7.25]
+overlap_length = 0.3
+cage_radius = 1.4
+bond_radius = 1.3
+bond_breaking_radius = 1.5
+"#;
+    let text = text.replace("trajectory = 10 }", "trajectory = 4 }");
+    let job = Job::new(&text.replace("trajectory = 50, gsd = true }\n", observed));
+    job.succeeds(&["run", "job.toml", "--quiet"]);
+    let correlate = ["correlate", "out/flow.h5md", "job.toml", "--stage", "flow", "--output"];
+    job.succeeds(&[&correlate[..], &["again"]].concat());
+    let [one, other] = ["out", "again"].map(|of| numbers(&job.path(&format!("{of}/flow.h5"))));
+    let is_function = |name: &&String| name.starts_with("/dynamics") && name.ends_with("/value");
+    let order = "/observables/bond_orientational_order/value".to_owned();
+    let names: Vec<&String> = other.keys().filter(is_function).chain([&order]).collect();
+    assert!(names.len() > 14, "{names:?}");
+    for name in names {
+        for (a, b) in one[name].1.iter().zip(&other[name].1) {
+            let [x, y] = [*a, *b].map(f64::from_bits);
+            let same = (x - y).abs() <= 1e-8 * (1.0 + x.abs());
+            assert!(same || x.is_nan() && y.is_nan(), "{name}: {x:e}, {y:e}");
+        }
+    }
+    let rest = ["correlate", "out/after.h5md", "job.toml", "--stage", "flow", "--output", "after"];
+    job.fails(&rest, &["the flow of the stage \"flow\" begins at step 100", "of step 300"]);
+    let other = text
+        .replace("rate = 2.0", "rate = 1.9")
+        .replace("trajectory = 50, gsd = true }\n", observed);
+    job.write("other.toml", &other);
+    let slower =
+        ["correlate", "out/flow.h5md", "other.toml", "--stage", "flow", "--output", "other"];
+    job.fails(&slower, &["a tilt of", "at step 104", "where the stage \"flow\" has"]);
 }
 
 #[test]

@@ -38,8 +38,27 @@ local_order = { every = 20, radius = 1.4 }
 [[stage.correlation]]
 every = 4
 block_size = 4
-observables = ["mean-square-displacement", "self-overlap", "stress-autocorrelation", "shear-viscosity"]
+observables = ["stress-autocorrelation", "shear-viscosity"]
+"#;
+
+/// Of places and velocities.
+const CORRELATION: &str = r#"
+[[stage.correlation]]
+every = 4
+block_size = 4
+observables = [
+    "mean-square-displacement", "velocity-autocorrelation", "self-overlap", "self-overlap-susceptibility",
+    "cage-relative-mean-square-displacement", "cage-relative-self-overlap", "bond-breaking", "bond-breaking-susceptibility",
+    "collective-overlap", "collective-overlap-susceptibility", "distinct-van-hove-function",
+    "coherent-intermediate-scattering-function", "four-point-structure-factor",
+]
+wavenumbers = [1.1, 7.25]
+vectors_per_shell = 100_000
 overlap_length = 0.2
+cage_radius = 1.4
+bond_radius = 1.3
+bond_breaking_radius = 1.5
+van_hove = { maximum_distance = 1.5, bin_width = 0.125 }
 "#;
 
 /// Turned about z: `x` of the cube goes along the diagonal of the new axes.
@@ -112,14 +131,43 @@ fn assert_same_values(jobs: &[Job; 2], file: &str, groups: &[&str], least: usize
 
 #[test]
 fn a_turned_liquid_has_the_functions_of_the_liquid() {
-    let jobs = both(REST);
+    let jobs = both(&format!("{REST}{CORRELATION}"));
     let tilted = supercool_analysis::open(jobs[1].path("out/rest.h5md")).unwrap();
     assert!((tilted.read_tilted(0).unwrap().tilt - 0.5).abs() < 1e-12);
-    assert_same_values(&jobs, "out/rest.h5", &["/dynamics"], 16);
+    assert_same_values(&jobs, "out/rest.h5", &["/dynamics"], 80);
     let names =
         ["bond_orientational_order", "local_bond_orientational_order", "crystallinity", "demixing"];
     let of = names.map(|name| format!("/observables/{name}"));
     assert_same_values(&jobs, "out/rest.h5", &of.each_ref().map(String::as_str), 4);
     let of = ["AA", "AB", "BB"].map(|pair| format!("/structure/{pair}/pair_distribution"));
     assert_same_values(&jobs, "out/rest.h5", &of.each_ref().map(String::as_str), 6);
+}
+
+/// With images, without them, and of a file of text: to the rounding of each.
+#[test]
+fn stored_frames_of_a_tilted_box_give_what_the_run_gave() {
+    let [_, job] = both(&format!("{REST}{CORRELATION}"));
+    let rest = REST.split("[[stage.correlation]]").next().unwrap();
+    let text = std::fs::read_to_string(job.path("job.toml")).unwrap();
+    let system = text.split("[[stage]]").next().unwrap();
+    job.write("frames.toml", &format!("{system}{rest}{CORRELATION}"));
+    job.succeeds(&["convert", "out/rest.h5md", "rest.lammpstrj"]);
+    for (file, name) in [("out/rest.h5md", "again"), ("rest.lammpstrj", "text")] {
+        job.succeeds(&["correlate", file, "frames.toml", "--output", name]);
+        let [one, other] = ["out", name].map(|of| numbers(&job.path(&format!("{of}/rest.h5"))));
+        let mut compared = 0;
+        for (name, (_, bits)) in other {
+            let is_of = |group: &str| name.starts_with(group) && name.ends_with("/value");
+            if !["/dynamics", "/observables", "/structure"].iter().any(|group| is_of(group)) {
+                continue;
+            }
+            for (a, b) in bits.iter().zip(&one[&name].1) {
+                let [x, y] = [*a, *b].map(f64::from_bits);
+                let same = (x - y).abs() <= 1e-7 * (1.0 + x.abs());
+                assert!(same || x.is_nan() && y.is_nan(), "{file}: {name}, {x:e}, {y:e}");
+            }
+            compared += 1;
+        }
+        assert!(compared > 40, "{compared}");
+    }
 }

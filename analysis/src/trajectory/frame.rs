@@ -107,6 +107,10 @@ impl Frame {
     ///
     /// With `unwrapped`, positions are not folded back by the writer, and images are made from them.
     pub(crate) fn finish(mut self, unwrapped: bool) -> Result<Frame, String> {
+        // A tilt of half an edge, which text or 32 bits have rounded upwards.
+        if self.tilt.abs() < 0.5 + 1e-6 {
+            self.tilt = self.tilt.clamp(-0.5, 0.5);
+        }
         self.check()?;
         self.check_diameters()?;
         if unwrapped && self.image.is_none() {

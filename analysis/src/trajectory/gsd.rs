@@ -292,7 +292,7 @@ impl GsdReader {
             time: None,
             dimension,
             box_edges: [lx, ly, lz][..dimension].to_vec(),
-            tilt: half_at_most(xy * ly / lx),
+            tilt: xy * ly / lx,
             species_names: self.type_names(file, frame)?,
             species,
             id: None,
@@ -306,11 +306,6 @@ impl GsdReader {
         .finish(false)
         .map_err(bad)
     }
-}
-
-/// A tilt of half an edge, which 32 bits have rounded upwards, is one of half an edge.
-fn half_at_most(tilt: f64) -> f64 {
-    if tilt.abs() < 0.5 + 1e-6 { tilt.clamp(-0.5, 0.5) } else { tilt }
 }
 
 impl TrajectoryReader for GsdReader {

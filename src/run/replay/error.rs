@@ -102,6 +102,24 @@ pub enum ReplayError {
         expected: f64,
     },
 
+    #[error("{}: its box has a tilt, and {what} of the stage \"{stage}\" is not computed in such boxes", path.display())]
+    #[diagnostic(help("{help}"))]
+    Tilted { path: PathBuf, stage: String, what: String, help: &'static str },
+
+    #[error("{}: the flow of the stage \"{stage}\" {why}", path.display())]
+    #[diagnostic(help(
+        "frames of a flow are evaluated from its start, as a run with this configuration has written them; a run evaluates it while it continues"
+    ))]
+    Flow { path: PathBuf, stage: String, why: String },
+
+    #[error(
+        "{}: a tilt of {found} edges at step {step}, where the stage \"{stage}\" has {expected}", path.display()
+    )]
+    #[diagnostic(help(
+        "a box at rest keeps its tilt in a stage without shear; one that changes is evaluated with the stage of the run, with its shear"
+    ))]
+    OtherTilt { path: PathBuf, stage: String, step: u64, found: f64, expected: f64 },
+
     #[error("{}: {what} at step {step}", path.display())]
     Changes { path: PathBuf, what: &'static str, step: u64 },
 

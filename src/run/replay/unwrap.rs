@@ -19,7 +19,7 @@ pub(super) struct TooFar {
 /// Images of particles that a file does not count: each particle is taken to be nearer to its last position than half
 /// an edge.
 pub(super) struct Unwrapping {
-    edges: [f64; 3],
+    simulation_box: SimulationBox,
     dimension: usize,
     last: Vec<([f64; 3], [i32; 3])>,
     /// Whether the first frame has images: those that only later frames have do not join on to it.
@@ -33,7 +33,7 @@ pub(super) struct Unwrapping {
 impl Unwrapping {
     pub fn new(simulation_box: SimulationBox, counted_from_start: bool) -> Self {
         Unwrapping {
-            edges: simulation_box.padded_edges(),
+            simulation_box,
             dimension: simulation_box.edges().len(),
             last: Vec::new(),
             counted_from_start,
@@ -62,10 +62,14 @@ impl Unwrapping {
 
     fn follow(&mut self, position: &[[f64; 3]]) -> Result<Vec<[i32; 3]>, TooFar> {
         let mut far = 0;
+        let edges = self.simulation_box.padded_edges();
         let followed = self.last.iter().zip(position).map(|((before, image), now)| {
             let mut image = *image;
+            // In a tilted box the image that is nearest along y, and then along x.
+            let along_y = ((now[1] - before[1]) / edges[1]).round();
+            let shift = [self.simulation_box.tilt() * along_y, 0.0, 0.0];
             for axis in 0..self.dimension {
-                let moved = (now[axis] - before[axis]) / self.edges[axis];
+                let moved = (now[axis] - before[axis]) / edges[axis] - shift[axis];
                 image[axis] -= moved.round() as i32;
                 far += usize::from((moved - moved.round()).abs() > FAR);
             }
@@ -97,6 +101,27 @@ mod tests {
         let found = along.map(|x| images.images(&[[x, 5.0, 5.0]], None).unwrap()[0][0]);
         assert_eq!(found, [0, -1, -1, -1, -1, -2, -1]);
         assert_eq!((images.followed, images.far), (6, 0));
+    }
+
+    #[test]
+    fn over_the_boundary_of_a_tilted_box_particles_are_shifted_with_its_period() {
+        let tilted = SimulationBox::new(&[10.0, 8.0, 10.0]).with_tilt(0.3);
+        let mut images = Unwrapping::new(tilted, false);
+        let mut unwrapped = [1.0, 7.5, 2.0];
+        let mut first: Option<[f64; 3]> = None;
+        for step in [[0.5, 0.8, 0.1], [0.9, 2.9, -2.5], [-3.0, 3.1, 0.4], [1.2, -3.5, 2.0]] {
+            let position = tilted.wrapped(unwrapped);
+            let image = images.images(&[position], None).unwrap()[0];
+            let found = tilted.unwrapped(position, image);
+            let first = *first.get_or_insert(std::array::from_fn(|k| found[k] - unwrapped[k]));
+            for k in 0..3 {
+                assert!(
+                    (found[k] - unwrapped[k] - first[k]).abs() < 1e-12,
+                    "{found:?} {unwrapped:?}"
+                );
+                unwrapped[k] += step[k];
+            }
+        }
     }
 
     #[test]
