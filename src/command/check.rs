@@ -337,7 +337,7 @@ fn stages(plan: &Plan, report: &mut String) {
             tidy(stage.steps as f64 * plan.timestep_of(number)),
             conditions(plan, stage) + &ensemble(stage)
         );
-        for (name, size) in stage_files(plan, stage) {
+        for (name, size) in stage_files(&plan.at_stage(number), stage) {
             let _ = writeln!(report, "    {name}: {}", bytes(size));
             disk += size;
         }

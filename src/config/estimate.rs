@@ -4,12 +4,12 @@ use std::f64::consts::PI;
 use indicatif::BinaryBytes;
 
 use crate::engine::KEPT_BYTES;
-use crate::observable;
 use crate::observable::dynamics::evaluation::MOST_SAMPLES_OF_BATCH;
 use crate::observable::dynamics::sampled::WORDS;
 use crate::observable::dynamics::source::{
-    for_engines, sample_bytes, samples_of_particles, takes_samples_of_engine,
+    Need, for_engines, is_of_modes, sample_bytes, samples_of_particles, takes_samples_of_engine,
 };
+use crate::observable::wavevectors::{self, WaveVectorShell};
 use supercool_observables::Axis;
 
 use crate::plan::{
@@ -316,25 +316,41 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
             // Sums over all particles, of the stress, take next to nothing.
             bytes(block_memory(plan, blocks).max(1024.0)),
             observables.join(", "),
-            shells(plan, blocks)
+            shells(plan, stage, blocks)
         );
         files.push((name, 24.0 * averages_of(plan, blocks)));
     }
     files
 }
 
-/// The shells of wave vectors nearest to the wanted wave numbers.
-fn shells(plan: &Plan, blocks: &CorrelationPlan) -> String {
+/// The shells of wave vectors nearest to the wanted wave numbers; those of density modes by themselves where the box has a tilt.
+fn shells(plan: &Plan, stage: &StagePlan, blocks: &CorrelationPlan) -> String {
     let (wanted, most) = (&blocks.wavenumbers, blocks.vectors_per_shell);
-    match observable::wavevectors::shells(&plan.system.simulation_box, wanted, most) {
+    let (simulation_box, in_flow) = (&plan.system.simulation_box, stage.shear.is_some());
+    let is_tilted = in_flow || simulation_box.is_tilted();
+    let has = |of_modes: bool| {
+        let mut observables = blocks.observables.iter();
+        observables.any(|&of| Need::Wavenumbers.is_of(of) && is_of_modes(of) == of_modes)
+    };
+    let listed = |what: &str, shells: Result<Vec<WaveVectorShell>, _>| match shells {
         Ok(shells) if !shells.is_empty() => {
             let each = shells
                 .iter()
                 .map(|shell| format!("{:.4} ({} vectors)", shell.wavenumber, shell.count()));
-            format!("; wave numbers {}", each.collect::<Vec<_>>().join(", "))
+            format!("; {what} {}", each.collect::<Vec<_>>().join(", "))
         }
         _ => String::new(),
+    };
+    let straight = || listed("wave numbers", wavevectors::shells(simulation_box, wanted, most));
+    if !is_tilted || !has(true) {
+        return straight();
     }
+    let what = match in_flow {
+        true => "wave numbers across the flow",
+        false => "wave numbers of the tilted box",
+    };
+    let of_modes = listed(what, wavevectors::shells_for_modes(blocks, simulation_box, in_flow));
+    if has(false) { straight() + &of_modes } else { of_modes }
 }
 
 /// A size in words.

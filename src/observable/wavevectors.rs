@@ -99,15 +99,30 @@ pub fn shells_of_modes(
     plan: &CorrelationPlan,
     context: &SampleContext,
 ) -> Result<Vec<WaveVectorShell>, ObservableError> {
-    let (simulation_box, wanted) = (&context.simulation_box, &plan.wavenumbers);
-    if wanted.is_empty() || !(context.in_flow || simulation_box.is_tilted()) {
-        return shells_of(plan, context);
+    match plan.wavenumbers.is_empty() {
+        true => shells_of(plan, context),
+        false => shells_for_modes(plan, &context.simulation_box, context.in_flow),
     }
-    if context.in_flow {
+}
+
+/// The same of this box.
+///
+/// # Errors
+/// As [`shells`].
+pub fn shells_for_modes(
+    plan: &CorrelationPlan,
+    simulation_box: &SimulationBox,
+    in_flow: bool,
+) -> Result<Vec<WaveVectorShell>, ObservableError> {
+    let (wanted, most) = (&plan.wavenumbers, plan.vectors_per_shell);
+    if in_flow {
         let largest = wanted.iter().copied().fold(0.0, f64::max);
-        return shells(&box_across(simulation_box, largest), wanted, plan.vectors_per_shell);
+        return shells(&box_across(simulation_box, largest), wanted, most);
     }
-    tilted::shells(simulation_box, wanted, plan.vectors_per_shell)
+    match simulation_box.is_tilted() {
+        true => tilted::shells(simulation_box, wanted, most),
+        false => shells(simulation_box, wanted, most),
+    }
 }
 
 /// A box whose wave vectors up to a length are those with `q_x = 0`, which fit this one at any tilt: all others are longer.

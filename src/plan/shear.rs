@@ -144,7 +144,7 @@ impl StagePlan {
         .find(|(has, _)| *has)
         .map(|(_, what)| NotInTiltedBox {
             what: what.to_owned(),
-            help: "make it a stage before the shear",
+            help: "make it a stage before the tilt",
             in_flow: false,
         })
         .or_else(|| self.not_in_flow())

@@ -118,3 +118,49 @@ fn a_flow_that_is_stopped_has_the_bits_of_a_whole_one() {
         }
     }
 }
+
+/// The host evaluates what needs distances in a tilted box, of the states of the GPU.
+#[test]
+fn functions_of_pairs_in_tilted_boxes_have_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let of_flow = r#"
+bond_order = { every = 10, radius = 1.4 }
+local_order = { every = 10, radius = 1.4 }
+[[stage.correlation]]
+every = 5
+block_size = 4
+wavenumbers = [7.25]
+overlap_length = 0.2
+cage_radius = 1.4
+bond_radius = 1.3
+bond_breaking_radius = 1.5
+observables = ["mean-square-displacement", "bond-breaking", "cage-relative-mean-square-displacement", "coherent-intermediate-scattering-function", "four-point-structure-factor""#;
+    let at_rest =
+        r#", "collective-overlap", "distinct-van-hove-function", "stress-autocorrelation""#;
+    let toml = kob_andersen(2, 160, "fixed-point", "timestep = 0.004\nskin = 0.3")
+        + &format!(
+            r#"
+[ensemble]
+kind = "independent"
+systems = 2
+[[stage]]
+name = "flow"
+steps = 60
+thermostat = {{ kind = "bussi", temperature = 1.0, time = 0.1 }}
+shear = {{ rate = 3.0 }}
+[stage.observe]{of_flow}]
+[[stage]]
+name = "rest"
+steps = 60
+[stage.observe]{of_flow}{at_rest}]
+"#
+        );
+    let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    run_on_the_gpu(&found);
+    for file in ["out/flow.h5", "out/rest.h5"] {
+        assert_same_numbers(&expected.path(file), &found.path(file));
+    }
+    let functions = expected.results("rest").dynamics().unwrap();
+    assert!(functions.iter().any(|each| each.name == "distinct_van_hove_function"));
+}

@@ -16,7 +16,7 @@ use crate::plan::{BondPlan, CorrelationPlan, DynamicObservable};
 /// Vibrations across `A1` do not break a bond if `A2` is large enough (Yamamoto & Onuki, Phys. Rev. E 58, 3515 (1998), with
 /// both radii in units of the `sigma` of the pair; here they are lengths). A particle without neighbors at the origin
 /// counts as 1: none of its bonds is broken. Of every species, and of all particles. Distances are the same whether
-/// drift is removed or not.
+/// drift is removed or not. In a flow they are those in the box of each of the two times, as in that paper.
 ///
 /// Cost: O(N) by cells.
 pub struct BondBreaking(pub BondPlan);

@@ -15,6 +15,9 @@ use crate::plan::DynamicObservable;
 /// part, averaged over the wave vectors of a shell. For `a != b` the mean of `ab` and `ba`, which are equal
 /// on average (time reversal). At lag zero it is `S_ab(q)`.
 ///
+/// In a flow wave vectors are those with `q_x = 0`: a mode of `q` is carried to `q(t) = q - rate t q_x e_y` (Fuchs & Cates, Phys. Rev. Lett.
+/// 89, 248304 (2002)), and these stay.
+///
 /// For every pair of species, and with the density of all particles: the sum over all ordered pairs
 /// `(a, b)`. Density modes are summed once per sample and kept in the blocks instead of particles, so that a
 /// pair of samples costs one product per wave vector.

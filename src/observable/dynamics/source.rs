@@ -107,6 +107,13 @@ pub fn is_of_single_particles(observable: DynamicObservable) -> bool {
     Source::of(observable).evaluator == Evaluator::Particles
 }
 
+/// Whether an observable is made of modes of the density, whose wave vectors have to fit the box as it is.
+pub fn is_of_modes(observable: DynamicObservable) -> bool {
+    let source = Source::of(observable);
+    let has_vectors = source.needs.contains(&Need::Wavenumbers);
+    has_vectors && matches!(source.evaluator, Evaluator::Densities | Evaluator::Host)
+}
+
 /// Whether an observable is made of the stress tensor.
 pub fn is_of_stress(observable: DynamicObservable) -> bool {
     Source::of(observable).is_of_stress()
