@@ -54,7 +54,9 @@ pub fn snapshot(
     };
     let position: Vec<[f64; 3]> = unwrapped.iter().map(wrap).collect();
     let fraction = |r: &[f64; 3]| {
-        let units = |k: usize| (r[k] * (2f64.powi(32) / edges[k])).round_ties_even() as u64 as u32;
+        let skewed = [r[0] - simulation_box.slope() * r[1], r[1], r[2]];
+        let units =
+            |k: usize| (skewed[k] * (2f64.powi(32) / edges[k])).round_ties_even() as u64 as u32;
         std::array::from_fn(|k| if k < dimension { units(k) } else { 0 })
     };
     Snapshot {
