@@ -83,12 +83,12 @@ pub fn memory(plan: &Plan) -> Memory {
     // Room for fluctuations of the density.
     let neighbors = (1.5 * count / simulation_box.volume() * sphere).min(count);
     let blocks = |stage: &StagePlan| -> f64 {
-        stage.correlations.iter().map(|blocks| block_memory(plan, blocks)).sum()
+        stage.correlations.iter().map(|blocks| block_memory(plan, stage, blocks)).sum()
     };
     let correlations = plan.stages.iter().map(blocks).fold(0.0, f64::max);
     let on_gpu = plan.stages.iter().map(|stage| blocks_on_gpu(plan, stage)).fold(0.0, f64::max);
     let held = |stage: &StagePlan| -> f64 {
-        stage.correlations.iter().map(|blocks| samples_of_checkpoint(plan, blocks)).sum()
+        stage.correlations.iter().map(|blocks| samples_of_checkpoint(plan, stage, blocks)).sum()
     };
     let held = plan.stages.iter().map(held).fold(0.0, f64::max);
     // Inherent structures are found in an engine of their own.
@@ -143,14 +143,15 @@ fn blocks_on_gpu(plan: &Plan, stage: &StagePlan) -> f64 {
 }
 
 /// What the samples of a correlation take in a checkpoint, where all numbers have 64 bits: twice their memory.
-fn samples_of_checkpoint(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
+fn samples_of_checkpoint(plan: &Plan, stage: &StagePlan, blocks: &CorrelationPlan) -> f64 {
     let (particles, species) = (plan.system.particle_count(), groups(plan, blocks));
+    let in_flow = stage.shear.is_some();
     let of = |part: &CorrelationPlan| {
         let held = match blocks.origins.len() {
             0 => samples_of_particles(part),
             origins => origins,
         };
-        2.0 * (held * sample_bytes(part, particles, species)) as f64
+        2.0 * (held * sample_bytes(part, particles, species, in_flow)) as f64
     };
     for_engines(blocks).iter().map(of).sum()
 }
@@ -162,11 +163,12 @@ fn groups(plan: &Plan, blocks: &CorrelationPlan) -> usize {
 }
 
 /// Memory of all samples in the blocks of a correlation, in bytes.
-fn block_memory(plan: &Plan, blocks: &CorrelationPlan) -> f64 {
+fn block_memory(plan: &Plan, stage: &StagePlan, blocks: &CorrelationPlan) -> f64 {
     let (particles, species) = (plan.system.particle_count(), groups(plan, blocks));
     // Each part has samples of its own.
     let parts = for_engines(blocks);
-    let sample: usize = parts.iter().map(|part| sample_bytes(part, particles, species)).sum();
+    let bytes = |part| sample_bytes(part, particles, species, stage.shear.is_some());
+    let sample: usize = parts.iter().map(bytes).sum();
     let averages = match blocks.origins.len() {
         0 => 0.0,
         _ => BYTES_PER_AVERAGE * averages_of(plan, blocks),
@@ -314,7 +316,7 @@ fn files_of_system(plan: &Plan, stage: &StagePlan) -> Vec<(String, f64)> {
                 .level_ratio
                 .map_or_else(String::new, |by| format!(" with intervals growing by {by}")),
             // Sums over all particles, of the stress, take next to nothing.
-            bytes(block_memory(plan, blocks).max(1024.0)),
+            bytes(block_memory(plan, stage, blocks).max(1024.0)),
             observables.join(", "),
             shells(plan, stage, blocks)
         );

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use super::affine::PeculiarMotion;
 use super::blocking::BlockingScheme;
 use super::correlation::Correlation;
-use super::evaluator::Evaluator;
 use super::frames::{FrameScheme, FrameTimes, OriginGrid};
 use super::part::Part;
 use super::registry;
@@ -243,9 +242,8 @@ impl Correlations {
         if let Some(grid) = self.origins.as_ref().filter(|_| in_flow) {
             self.frames = Some(FrameScheme::new(Arc::new(grid.times_in_flow(self.plan.every))));
         }
-        let needs_places = |evaluator| matches!(evaluator, Evaluator::Cages | Evaluator::Bonds);
-        let mut sources = self.terms.iter().map(|(source, _)| source.evaluator);
-        self.contents.carried = in_flow && sources.any(needs_places);
+        let mut sources = self.terms.iter().map(|(source, _)| *source);
+        self.contents.carried = in_flow && sources.any(source::needs_places);
         self.motion = motion;
         self
     }

@@ -169,13 +169,25 @@ pub fn samples_of_particles(plan: &CorrelationPlan) -> usize {
     }
 }
 
+/// Whether terms need where particles are, beside where they have moved: in a flow, what it has carried them.
+pub(super) fn needs_places(source: &Source) -> bool {
+    matches!(source.evaluator, Evaluator::Cages | Evaluator::Bonds)
+}
+
 /// Memory of one sample in bytes; shells of wave vectors count as full.
-pub fn sample_bytes(plan: &CorrelationPlan, particles: usize, species: usize) -> usize {
+pub fn sample_bytes(
+    plan: &CorrelationPlan,
+    particles: usize,
+    species: usize,
+    in_flow: bool,
+) -> usize {
     let modes = plan.wavenumbers.len() * plan.vectors_per_shell;
+    let carried = in_flow && plan.observables.iter().any(|&of| needs_places(Source::of(of)));
+    let whole = Contents { center_of_mass: plan.remove_drift, carried, ..Contents::default() };
     plan.observables
         .iter()
         .map(|&kind| contents(Source::of(kind), modes))
-        .fold(Contents { center_of_mass: plan.remove_drift, ..Contents::default() }, Contents::and)
+        .fold(whole, Contents::and)
         .bytes(particles, species)
 }
 
