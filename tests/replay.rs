@@ -110,7 +110,7 @@ fn a_stored_trajectory_gives_what_the_run_gave() {
 fn of_frames_at_logarithmic_times_those_at_equal_intervals_count() {
     let msd = "\"mean-square-displacement\"";
     let run = "timestep = 0.004\nthreads = 1";
-    let text = kob_andersen(3, 500, "fixed-point", run) + &stage(msd, false);
+    let text = kob_andersen(3, 500, "double", run) + &stage(msd, false);
     let dense = text.replace("every = 4", "every = 40");
     let sparse = "trajectory = { every = 40, doubling_from = 3 }";
     let job = Job::new(&dense.replace("trajectory = 4", sparse));
