@@ -25,6 +25,8 @@ pub mod relaxation;
 mod replay;
 mod schedule;
 mod stage;
+mod stages;
+mod steps;
 pub mod stiffness;
 mod summary;
 #[cfg(test)]
@@ -40,7 +42,6 @@ use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 pub use self::checkpoint::{last_state, states_of};
-use self::description::Provenance;
 pub(crate) use self::description::author;
 pub use self::directory::{LOCK, OutputDirectory};
 pub use self::error::{RunError, quoted};
@@ -50,18 +51,16 @@ use self::limits::Limits;
 use self::progress::Progress;
 use self::recheck::Recheck;
 pub use self::replay::{ReplayError, ReplayOptions, Replayed, frame_spacing, replay};
-use self::stage::StageOutput;
-use self::stage::classes::{self, present_diameters};
+use self::stage::classes;
 pub use self::summary::{StageSummary, Summary};
-use self::writer::{Row, Sample, Writer};
+use self::writer::Writer;
 use crate::announce;
 use crate::config::Setting;
 use crate::engine::domain::Ranks;
-use crate::engine::{self, Engine, EngineError, Ensemble, Replicas, StageContext, Thermodynamics};
+use crate::engine::{self, Engine, EngineError, Ensemble, Replicas, StageContext};
 use crate::initial;
-use crate::observable::Macroscopic;
 use crate::output::{Checkpoint, FullDisk, OutputError, checkpoint_path, checkpoints_in};
-use crate::plan::{EngineChoice, InitialPlan, OnFullDisk, Plan, StagePlan, TotalEnergy};
+use crate::plan::{EngineChoice, InitialPlan, OnFullDisk, Plan, StagePlan};
 use crate::system::SimulationBox;
 
 /// How a run is to be carried out; nothing here changes results.
@@ -498,238 +497,18 @@ impl Simulation {
         Ok(Outcome::Finished(Box::new(self.summary.clone())))
     }
 
-    /// Starts the present stage, unless a checkpoint has put us into its middle.
-    fn enter_stage(&mut self, directory: &OutputDirectory) -> Result<(), RunError> {
-        if self.writer.is_some() {
-            return self.recheck(directory);
-        }
-        self.change_conditions(directory)?;
-        let contexts = stage_contexts(&self.plan, self.stage);
-        let stage = &self.plan.stages[self.stage];
-        let what = format!("stage \"{}\": setting up the engine", stage.name);
-        announce::while_slow(what, || self.ensemble.begin_stage(&contexts))?;
-        self.set_total_energy()?;
-        self.warn(directory.path())?;
-        let ensemble = self.ensemble.as_mut();
-        let diameters = present_diameters(ensemble, &self.plan_of_stage, self.stage)?;
-        let mut output = StageOutput::create(
-            &self.plan_of_stage,
-            &self.toml_text,
-            self.stage,
-            directory,
-            &Provenance::of(self.ensemble.as_ref()),
-            &diameters,
-        )?;
-        output.hand_over(self.ensemble.as_mut())?;
-        let step = self.ensemble.step();
-        let first_step = self.plan.first_step(self.stage);
-        self.writer = Some(Writer::start(output, first_step, step, directory.path())?);
-        self.summary.begin(self.stage);
-        self.limits = Limits::new(self.plan.limits);
-        self.sample_due()?;
-        self.recheck(directory)
-    }
-
-    /// Scales the velocities of each system to the energy that the stage starts with, if it gives one.
-    fn set_total_energy(&mut self) -> Result<(), RunError> {
-        let stage = &self.plan.stages[self.stage];
-        let Some(target) = &stage.set_total_energy else { return Ok(()) };
-        let energies = match target {
-            TotalEnergy::Value(energy) => vec![*energy; self.ensemble.systems()],
-            TotalEnergy::MeanOf(name) => {
-                self.summary.mean_total_energies(name).ok_or_else(|| RunError::NoEnergySamples {
-                    stage: stage.name.clone(),
-                    of: name.clone(),
-                })?
-            }
-        };
-        let mut factors = Vec::with_capacity(energies.len());
-        for (system, now) in self.ensemble.thermodynamics()?.iter().enumerate() {
-            let energy = energies[system];
-            let kinetic = energy - now.potential_energy;
-            if kinetic <= 0.0 || now.kinetic_energy <= 0.0 {
-                return Err(RunError::EnergyOutOfReach {
-                    stage: stage.name.clone(),
-                    energy,
-                    potential: now.potential_energy,
-                    system: self.number(system),
-                });
-            }
-            factors.push((kinetic / now.kinetic_energy).sqrt());
-        }
-        Ok(self.ensemble.scale_velocities(&factors)?)
-    }
-
     /// The number of a system, where there are many.
     fn number(&self, system: usize) -> Option<usize> {
         self.plan.ensemble.as_ref().map(|_| system)
-    }
-
-    /// Keeps or compares the states of steps that are repeated.
-    fn recheck(&mut self, directory: &OutputDirectory) -> Result<(), RunError> {
-        if self.rechecks.is_empty() {
-            return Ok(());
-        }
-        let contexts = stage_contexts(&self.plan, self.stage);
-        for (recheck, stage) in self.rechecks.iter_mut().zip(&contexts) {
-            recheck.at(self.ensemble.as_ref(), stage, &self.plan_of_stage, directory)?;
-        }
-        Ok(())
     }
 
     fn writer(&mut self) -> &mut Writer {
         self.writer.as_mut().expect("a stage is running")
     }
 
-    /// The next step at which something is measured, or a state is kept.
-    fn next_event(&mut self) -> u64 {
-        let (first_step, steps) =
-            (self.plan.first_step(self.stage), self.plan.stages[self.stage].steps);
-        let step = self.ensemble.step() - first_step;
-        // Those of all systems do the same.
-        let recheck = self.rechecks.first().map_or(u64::MAX, |r| r.next_event(step, steps));
-        let rescaling = self.next_rescaling(step);
-        first_step + self.writer().schedule.next_event(step).min(recheck).min(rescaling)
-    }
-
-    /// Advances, with looks at the clock and at signals in between; less far if files are due.
-    fn advance_in_parts(
-        &mut self,
-        steps: u64,
-        interrupts: &interrupt::Watch,
-        files_due: impl Fn() -> bool,
-        progress: &mut Progress,
-    ) -> Result<(), RunError> {
-        let target = self.ensemble.step() + steps;
-        let first = self.ensemble.step();
-        while self.ensemble.step() < target
-            && interrupts.pending().is_none()
-            && (self.ensemble.step() == first || !files_due())
-        {
-            let part = progress.steps_in(PATIENCE).min(target - self.ensemble.step());
-            let start = Instant::now();
-            self.ensemble.advance(part)?;
-            self.pass_on_evaluated()?;
-            self.writer().check()?;
-            progress.took(part, start.elapsed());
-            progress.at(self.ensemble.step(), self.stage);
-        }
-        Ok(())
-    }
-
-    /// Gives the writer what the engine has evaluated.
-    fn pass_on_evaluated(&mut self) -> Result<(), RunError> {
-        let step = self.ensemble.step();
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        if self.plan.stages[self.stage].strain.is_some() {
-            writer.strained(step, self.ensemble.strained())?;
-        }
-        let Some(correlator) = self.ensemble.correlator() else { return Ok(()) };
-        let mut evaluated = correlator.evaluated().into_iter();
-        evaluated.try_for_each(|(correlation, of)| writer.evaluated(step, correlation, of))
-    }
-
-    /// Gives the writer and the summary the exchanges of the present stage.
-    fn pass_on_exchanges(&mut self) -> Result<(), RunError> {
-        let (Some(writer), Some(exchanges)) = (&mut self.writer, self.ensemble.exchanges()) else {
-            return Ok(());
-        };
-        if !self.plan.exchanges_in(self.stage) {
-            return Ok(());
-        }
-        self.summary.exchanges.insert(self.stage, exchanges.counts.clone());
-        writer.set_exchanges(self.ensemble.step(), exchanges.counts.clone())
-    }
-
-    /// Has the engine evaluate what it has sampled so far.
-    fn evaluate_samples(&mut self) -> Result<(), RunError> {
-        if self.writer.is_some() {
-            self.ensemble.correlator().map_or(Ok(()), |correlator| correlator.flush())?;
-        }
-        self.pass_on_evaluated()?;
-        self.pass_on_exchanges()
-    }
-
-    /// Measures what is due at the present step.
-    fn observe(&mut self, progress: &Progress) -> Result<(), RunError> {
-        self.sample_due()?;
-        if let Some([temperature, total_energy]) = self.summary.last_row() {
-            progress.state(temperature, total_energy);
-        }
-        Ok(())
-    }
-
-    fn sample_due(&mut self) -> Result<(), RunError> {
-        let writer = self.writer.as_mut().expect("a stage is running");
-        let step = self.ensemble.step();
-        let step_in_stage = step - self.plan.first_step(self.stage);
-        let (wants_row, wants_stress) = (
-            writer.schedule.wants_thermodynamics(step_in_stage),
-            writer.schedule.wants_stress(step_in_stage),
-        );
-        let wants_snapshot = writer.schedule.wants_snapshot(step_in_stage);
-        let StagePlan { barostat, rescale, .. } = &self.plan.stages[self.stage];
-        let has_own_boxes = self.plan.has_own_boxes(self.stage);
-        let tells_boxes = barostat.is_some() || rescale.is_some() || has_own_boxes;
-        let (mut macroscopic, mut boxes) = (Vec::new(), Vec::new());
-        if wants_row || wants_stress || (wants_snapshot && tells_boxes) {
-            let rows = self.ensemble.thermodynamics()?;
-            let of_row = |row: &Thermodynamics| Macroscopic {
-                stress: row.stress,
-                temperature: row.temperature,
-            };
-            macroscopic = rows.iter().map(of_row).collect();
-            if tells_boxes {
-                let count = if has_own_boxes { rows.len() } else { 1 };
-                boxes = rows[..count].iter().map(|row| row.simulation_box).collect();
-            }
-            if wants_row {
-                self.summary.add(self.stage, &rows);
-                let exchanges = self.ensemble.exchanges();
-                let exchanges = exchanges.filter(|_| self.plan.exchanges_in(self.stage));
-                let replicas = exchanges.map_or_else(Vec::new, |of| of.replica_of.clone());
-                writer.append_thermodynamics(Row { systems: rows.clone(), replicas })?;
-                self.check_rows(step, &rows)?;
-            }
-        }
-        let writer = self.writer.as_mut().expect("a stage is running");
-        if wants_snapshot {
-            let snapshots = self.ensemble.begin_snapshots()?;
-            let sample = Sample { snapshots, macroscopic, boxes };
-            writer.sample(step, sample)?;
-        }
-        Ok(())
-    }
-
-    /// Compares the rows of all systems with the bounds.
-    fn check_rows(&mut self, step: u64, rows: &[Thermodynamics]) -> Result<(), RunError> {
-        let stage = &self.plan.stages[self.stage];
-        let file = self.plan.output.directory.join(format!("{}.h5", stage.name));
-        let alone = stage.conserves_energy();
-        for (system, row) in rows.iter().enumerate() {
-            let drift = alone.then(|| self.summary.systems[system][self.stage].drift());
-            let number = self.plan.ensemble.as_ref().map(|_| system);
-            let place =
-                limits::Place { step, stage: &stage.name, file: Some(&file), system: number };
-            self.limits.check_row(place, row, drift)?;
-        }
-        Ok(())
-    }
-
     /// Time that the run has taken, in this process and in those that it was resumed from.
     fn seconds(&self) -> f64 {
         self.summary.seconds + self.started.elapsed().as_secs_f64()
-    }
-
-    fn leave_stage(&mut self) -> Result<(), RunError> {
-        self.ensemble.correlator().map_or(Ok(()), |correlator| correlator.finish())?;
-        self.pass_on_evaluated()?;
-        self.pass_on_exchanges()?;
-        if let Some(writer) = self.writer.take() {
-            writer.finish(self.ensemble.step())?;
-        }
-        self.stage += 1;
-        Ok(())
     }
 
     /// Has the files brought to the disk and a checkpoint written; between stages it is there at once.

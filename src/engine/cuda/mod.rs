@@ -23,6 +23,7 @@ mod memory;
 mod minimize;
 mod neighbor_lists;
 mod page_locked;
+mod particle_buffers;
 mod piston;
 mod piston_of_many;
 pub mod program;

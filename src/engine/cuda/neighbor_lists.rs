@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::buffers::{Capacity, ElementSizes, MOST_BLOCKS, System};
 use super::memory::{Buffer, Session};
-use super::state::pointers;
+use super::particle_buffers::pointers;
 use crate::arithmetic::Real;
 use crate::engine::cells::{self, NeighborCell, count_cells, neighbors_of, number_cells};
 use crate::engine::precision::Policy;

@@ -6,6 +6,7 @@ use supercool_analysis::results::{Curve, Function, ResultsFile, TimeSeries};
 use super::*;
 use crate::engine::delegate::delegate;
 use crate::engine::{Correlator, OfSystems, Pending, Thermodynamics};
+use crate::observable::Macroscopic;
 use crate::observable::dynamics::evaluation::{Evaluated, Offloaded};
 use crate::observable::dynamics::sampled::HeldSamples;
 use crate::observable::portable::PortableEvaluator;
