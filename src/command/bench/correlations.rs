@@ -13,9 +13,11 @@ use crate::engine::{
 use crate::observable::dynamics::evaluation::Evaluated;
 use crate::observable::dynamics::evaluator::Evaluator;
 use crate::observable::dynamics::source::{Source, for_engines};
+use crate::observable::portable::PortableEvaluator;
 use crate::observable::{Correlations, Macroscopic, SampleContext};
 use crate::plan::{
-    BondPlan, CorrelationPlan, DynamicObservable as D, ObservePlan, Plan, StagePlan, VanHovePlan,
+    BondPlan, CorrelationPlan, DynamicObservable as D, ObservePlan, Plan, Precision, StagePlan,
+    VanHovePlan,
 };
 use crate::system::species_of_particles;
 
@@ -150,10 +152,12 @@ fn correlations(plan: &Plan, observables: Vec<D>) -> miette::Result<Vec<Correlat
 }
 
 /// Takes steps as a run does: another thread averages. Returns the seconds until the last step and what the engine
-/// evaluates of it, or those that the averages take if these are more. `all`: the correlations of each system.
+/// evaluates of it, or those that the averages take if these are more. `all`: the correlations of each system; `precision` as in `fixed-point`
+/// the sums of an engine are made here where it makes none.
 fn timed(
     ensemble: &mut dyn Ensemble,
     mut all: Vec<Vec<Correlations>>,
+    precision: Precision,
     steps: u64,
 ) -> miette::Result<f64> {
     begin(ensemble, Conditions::at_rest(None), u64::MAX / 2)?;
@@ -174,6 +178,16 @@ fn timed(
         }
         taken.resize(ensemble_size, Vec::new());
         correlator.begin(taken)?;
+    }
+    // By system, with the numbers of their correlations.
+    let mut portable: Vec<Vec<(usize, PortableEvaluator)>> = Vec::new();
+    if ensemble.correlator().is_none() && precision == Precision::FixedPoint {
+        portable.extend(all.iter_mut().map(|of_system| {
+            let taken = |(index, one): (usize, &mut Correlations)| {
+                Some((index, PortableEvaluator::new(one.hand_over()?)))
+            };
+            of_system.iter_mut().enumerate().filter_map(taken).collect()
+        }));
     }
     let here = all.first().is_some_and(|of_system| of_engine.len() < of_system.len());
     let start = Instant::now();
@@ -202,6 +216,11 @@ fn timed(
             }
             for (step, system, snapshot, macroscopic) in samples {
                 let snapshot = snapshot.wait()?;
+                let evaluators = portable.get_mut(system).into_iter().flatten();
+                for (index, evaluator) in evaluators.filter(|(_, of)| of.is_due(step)) {
+                    let evaluated = evaluator.sample(&snapshot, macroscopic.as_ref());
+                    all[system][*index].add_evaluated(&evaluated);
+                }
                 for one in all[system].iter_mut().filter(|one| one.is_due(step)) {
                     one.sample(&snapshot, macroscopic.as_ref());
                 }
@@ -288,7 +307,7 @@ fn measure_sets(
         Some(steps) => steps.max(PART),
         None => {
             let trial = 1000;
-            let seconds = timed(ensemble.as_mut(), Vec::new(), trial)?;
+            let seconds = timed(ensemble.as_mut(), Vec::new(), plan.run.precision, trial)?;
             (trial as f64 * WANTED_SECONDS / 2.0 / seconds) as u64
         }
     };
@@ -298,7 +317,7 @@ fn measure_sets(
             let evaluating = if observables.is_empty() { 0 } else { systems };
             let of_system = |_| correlations(plan, observables.clone());
             let all = (0..evaluating).map(of_system).collect::<miette::Result<_>>()?;
-            *best = best.min(timed(ensemble.as_mut(), all, steps)?);
+            *best = best.min(timed(ensemble.as_mut(), all, plan.run.precision, steps)?);
         }
     }
     let cost = |(&(name, _), &seconds): (&(&'static str, Vec<D>), &f64)| Cost {
