@@ -65,7 +65,8 @@ def test_the_mean_square_displacement_is_that_of_the_trajectory(stage):
     at = np.flatnonzero(np.isclose(function.time, 200 * 0.004))
     displacement = ((end.unwrapped - start.unwrapped) ** 2).sum(1).mean()
     for index in at[function.count[at] > 0]:
-        assert function.value[index] == pytest.approx(displacement, rel=1e-9)
+        # A run in fixed-point sums terms of 32 bits.
+        assert function.value[index] == pytest.approx(displacement, rel=1e-7)
 
 
 def test_observables(stage):
