@@ -15,8 +15,9 @@ mod structure;
 
 use std::sync::Arc;
 
+use neighborhoods::Compared;
 use pair_sums::PairSums;
-use particles::Particles;
+use particles::{Columns, Particles};
 pub use scattering::share;
 use sorted::Sorted;
 pub use structure::{ORDER_SUMS, order_of_sums};
@@ -27,7 +28,7 @@ use super::dynamics::evaluation::{
     ParticleSum, SampleGroup, SamplePair, SampledBondOrder, SampledDensities, SampledStress,
     SampledStructure, StressEvaluation, StructureEvaluation, groups,
 };
-use super::dynamics::sampled::{HeldSamples, SampledParticles};
+use super::dynamics::sampled::HeldSamples;
 use super::shear_stress::Macroscopic;
 use crate::plan::BondPlan;
 use crate::system::Snapshot;
@@ -136,7 +137,7 @@ pub struct PairEvaluator {
     evaluation: Evaluation,
     particles: Particles,
     sums: PairSums,
-    scheme: BlockingScheme<SampledParticles>,
+    scheme: BlockingScheme<Columns>,
     first_step: Option<u64>,
 }
 
@@ -151,16 +152,22 @@ impl PairEvaluator {
     /// # Panics
     /// If the samples are not those of the blocks.
     fn new(evaluation: Evaluation, held: &HeldSamples) -> Self {
+        let particles = Particles::of_pairs(&evaluation);
         let mut scheme = BlockingScheme::new(evaluation.blocks);
         if held.samples > 0 {
-            let fits = scheme.restore(held.samples, &held.entries, &held.held);
+            let columns = held
+                .held
+                .iter()
+                .map(|(index, sample)| (*index, Arc::new(particles.of_words(sample))));
+            let columns: Vec<_> = columns.collect();
+            let fits = scheme.restore(held.samples, &held.entries, &columns);
             assert!(fits, "samples of these blocks");
         }
         // The centre of mass has no part in what is relative to cages.
         let remove_drift = evaluation.remove_drift && evaluation.cage_radius.is_none();
         PairEvaluator {
             sums: PairSums::new(&evaluation, remove_drift),
-            particles: Particles::of_pairs(&evaluation),
+            particles,
             scheme,
             first_step: held.first_step,
             evaluation,
@@ -184,7 +191,12 @@ impl PairEvaluator {
             samples: self.scheme.samples(),
             first_step: self.first_step,
             entries: self.scheme.entries(),
-            held: self.scheme.held(),
+            held: {
+                let words = |(index, sample): (u64, Arc<Columns>)| {
+                    (index, Arc::new(self.particles.to_words(&sample)))
+                };
+                self.scheme.held().into_iter().map(words).collect()
+            },
         }
     }
 
@@ -199,7 +211,7 @@ impl PairEvaluator {
         self.evaluation.cage_radius.map(Sought::Cages).or_else(counted)
     }
 
-    fn evaluate(&self, due: &[Due<SampledParticles>]) -> EvaluatedPairs {
+    fn evaluate(&self, due: &[Due<Columns>]) -> EvaluatedPairs {
         match self.sought() {
             Some(sought) => self.around_particles(due, &sought),
             None => self.of_particles(due),
@@ -211,15 +223,15 @@ impl PairEvaluator {
     }
 
     /// Of what each particle does by itself.
-    fn of_particles(&self, due: &[Due<SampledParticles>]) -> EvaluatedPairs {
-        let mut samples: Vec<&SampledParticles> = Vec::new();
+    fn of_particles(&self, due: &[Due<Columns>]) -> EvaluatedPairs {
+        let mut samples: Vec<&Columns> = Vec::new();
         for sample in due.iter().flat_map(|due| &due.entries) {
             if !samples.iter().any(|other| std::ptr::eq(*other, &**sample)) {
                 samples.push(sample);
             }
         }
-        let number = |sample: &SampledParticles| {
-            let is_it = |other: &&SampledParticles| std::ptr::eq(*other, sample);
+        let number = |sample: &Columns| {
+            let is_it = |other: &&Columns| std::ptr::eq(*other, sample);
             samples.iter().position(is_it).expect("it is one of them") as u32
         };
         let mut evaluated = EvaluatedPairs::default();
@@ -233,7 +245,7 @@ impl PairEvaluator {
     }
 
     /// Of what depends on the particles around it.
-    fn around_particles(&self, due: &[Due<SampledParticles>], sought: &Sought) -> EvaluatedPairs {
+    fn around_particles(&self, due: &[Due<Columns>], sought: &Sought) -> EvaluatedPairs {
         let particles = &self.particles;
         let radius = match sought {
             Sought::Places(radius) | Sought::Cages(radius) => *radius,
@@ -241,7 +253,7 @@ impl PairEvaluator {
         };
         let mut evaluated = EvaluatedPairs::default();
         for Due { level, entries } in due {
-            let wanted: Vec<(&Arc<SampledParticles>, u32)> = entries
+            let wanted: Vec<(&Arc<Columns>, u32)> = entries
                 .iter()
                 .enumerate()
                 .filter_map(|(entry, later)| Some((later, self.lag_index(*level, entry)? as u32)))
@@ -252,15 +264,12 @@ impl PairEvaluator {
             let origin = &*entries[0];
             let sorted = Sorted::new(particles, origin, radius);
             for (later, lag) in wanted {
+                let compared = Compared { particles, sorted: &sorted, origin, later };
                 evaluated.lags.push(lag);
                 evaluated.sums.extend(match sought {
-                    Sought::Places(_) => {
-                        neighborhoods::places_taken(particles, &sorted, origin, later)
-                    }
-                    Sought::Bonds(bonds) => {
-                        neighborhoods::bonds_kept(particles, &sorted, origin, later, *bonds)
-                    }
-                    Sought::Cages(_) => self.in_cages(&sorted, origin, later),
+                    Sought::Places(_) => neighborhoods::places_taken(&compared),
+                    Sought::Bonds(bonds) => neighborhoods::bonds_kept(&compared, *bonds),
+                    Sought::Cages(_) => self.in_cages(&compared),
                 });
             }
         }
@@ -268,15 +277,10 @@ impl PairEvaluator {
     }
 
     /// Of one later sample; a sample with itself is the same in any frame.
-    fn in_cages(
-        &self,
-        sorted: &Sorted,
-        origin: &SampledParticles,
-        later: &SampledParticles,
-    ) -> Vec<f64> {
+    fn in_cages(&self, compared: &Compared<'_>) -> Vec<f64> {
+        let Compared { origin, later, .. } = *compared;
         let is_itself = std::ptr::eq(origin, later);
-        let relative =
-            (!is_itself).then(|| neighborhoods::in_cages(&self.particles, sorted, origin, later));
+        let relative = (!is_itself).then(|| neighborhoods::in_cages(compared));
         let pair = SamplePair { origin: 0, later: u32::from(!is_itself), lag: 0 };
         let group = SampleGroup { samples: (0..=pair.later).collect(), pairs: vec![pair] };
         self.sums.of_group(&group, |place| match (place, &relative) {

@@ -1,121 +1,199 @@
 //! What lies around particles: places taken again, bonds kept, and cages. Mirrors `kernels/observable/neighborhoods.cu`.
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use super::particles::{Particles, drift_in_units, place_in_units, word_of};
+use super::particles::{Columns, Particles};
 use super::sorted::Sorted;
 use crate::observable::dynamics::bond_breaking::{share_kept, sum_of_shares};
-use crate::observable::dynamics::sampled::{SampledParticles, WORDS};
+use crate::observable::vectors::{InnerLoop, on_widest_registers};
 use crate::plan::BondPlan;
 
-/// Where a particle is in a sample.
-fn fractions(particles: &Particles, sample: &SampledParticles, place: usize) -> [u32; 3] {
-    let dimension = particles.dimension();
-    std::array::from_fn(|axis| match axis < dimension {
-        true => word_of(sample, dimension, place, axis, 0),
-        false => 0,
+/// Particles of a task.
+const PARTICLES_AT_ONCE: usize = 256;
+
+/// Two samples, and the particles of the first one sorted.
+pub struct Compared<'a> {
+    pub particles: &'a Particles,
+    pub sorted: &'a Sorted,
+    pub origin: &'a Columns,
+    pub later: &'a Columns,
+}
+
+impl Compared<'_> {
+    /// What the centre of mass moves, in `2^-32` of each edge.
+    fn drift(&self) -> [i64; 3] {
+        let edges = self.particles.simulation_box.padded_edges();
+        std::array::from_fn(|axis| match axis < self.particles.dimension() {
+            true => self.origin.drift_in_units(self.later, axis, edges[axis]),
+            false => 0,
+        })
+    }
+
+    /// Sums by species of what tasks give for particles by their places.
+    fn by_species(
+        &self,
+        task: impl Fn(Range<usize>) -> Vec<(usize, u64)> + Sync,
+        value: fn(u64) -> f64,
+    ) -> Vec<f64> {
+        let species_of = self.particles.species_of_places();
+        let species = self.particles.species.len();
+        let sums = tasks(self.sorted.count())
+            .map(|range| {
+                let mut sums = vec![0_u64; species];
+                for (place, number) in task(range) {
+                    sums[species_of[place] as usize] += number;
+                }
+                sums
+            })
+            .reduce(|| vec![0; species], added);
+        sums.into_iter().map(value).collect()
+    }
+}
+
+/// Ranges of numbers, for all threads.
+pub fn tasks(count: usize) -> impl ParallelIterator<Item = Range<usize>> {
+    (0..count.div_ceil(PARTICLES_AT_ONCE)).into_par_iter().map(move |task| {
+        let first = task * PARTICLES_AT_ONCE;
+        first..count.min(first + PARTICLES_AT_ONCE)
     })
 }
 
-/// Sums of integers by species.
-fn by_species(
-    particles: &Particles,
-    of_place: impl Fn(usize) -> u64 + Sync,
-    value: impl Fn(u64) -> f64,
-) -> Vec<f64> {
-    let mut start = 0;
-    let of_species = particles.species.iter().map(|species| {
-        let places = start..start + species.count;
-        start = places.end;
-        value(places.into_par_iter().map(&of_place).sum())
-    });
-    of_species.collect()
+/// Element by element.
+pub fn added(mut sums: Vec<u64>, others: Vec<u64>) -> Vec<u64> {
+    sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += other);
+    sums
 }
 
 /// By species, the number of particles of the origin within the radius of places that are taken later.
-pub fn places_taken(
-    particles: &Particles,
-    sorted: &Sorted,
-    origin: &SampledParticles,
-    later: &SampledParticles,
-) -> Vec<f64> {
-    let edges = particles.simulation_box.padded_edges();
-    let drift: [u32; 3] = std::array::from_fn(|axis| match axis < particles.dimension() {
-        true => drift_in_units(origin, later, axis, edges[axis]) as u32,
-        false => 0,
-    });
-    let taken = |place: usize| {
-        let of = fractions(particles, later, place);
-        let of = std::array::from_fn(|axis| of[axis].wrapping_sub(drift[axis]));
-        let mut found = 0;
-        sorted.near(of, |_| true, |_, _, _| found += 1);
-        found
-    };
-    by_species(particles, taken, |sum| sum as f64)
+pub fn places_taken(compared: &Compared<'_>) -> Vec<f64> {
+    let drift = compared.drift().map(|drift| drift as u32);
+    let task = |range| on_widest_registers(Places { compared, drift, range });
+    compared.by_species(task, |sum| sum as f64)
+}
+
+struct Places<'a> {
+    compared: &'a Compared<'a>,
+    drift: [u32; 3],
+    range: Range<usize>,
+}
+
+impl InnerLoop for Places<'_> {
+    type Output = Vec<(usize, u64)>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Places { compared, drift, range } = self;
+        let mut taken = Vec::with_capacity(range.len());
+        for at in range {
+            let place = compared.sorted.place(at);
+            let [x, y, z] = compared.later.fractions(place);
+            let of = [x.wrapping_sub(drift[0]), y.wrapping_sub(drift[1]), z.wrapping_sub(drift[2])];
+            let mut found = 0;
+            compared.sorted.near(of, 0, |_, _, _| found += 1);
+            taken.push((place, found));
+        }
+        taken
+    }
 }
 
 /// By species, of the particles within the radius of each particle at the origin, the share that is within another radius later.
-pub fn bonds_kept(
-    particles: &Particles,
-    sorted: &Sorted,
-    origin: &SampledParticles,
-    later: &SampledParticles,
-    bonds: BondPlan,
-) -> Vec<f64> {
+pub fn bonds_kept(compared: &Compared<'_>, bonds: BondPlan) -> Vec<f64> {
     let squared_radius = (bonds.breaking_radius * bonds.breaking_radius) as f32;
-    let share = |place: usize| {
-        let own = fractions(particles, later, place);
-        let (mut found, mut kept) = (0, 0);
-        let is_other = |point: &super::sorted::Point| point.place as usize != place;
-        sorted.near(fractions(particles, origin, place), is_other, |point, _, _| {
-            let other = fractions(particles, later, point.place as usize);
-            found += 1;
-            kept += u64::from(sorted.displacement(other, own).1 < squared_radius);
-        });
-        share_kept(kept, found)
-    };
-    by_species(particles, share, sum_of_shares)
+    let task = |range| on_widest_registers(Bonds { compared, squared_radius, range });
+    compared.by_species(task, sum_of_shares)
+}
+
+struct Bonds<'a> {
+    compared: &'a Compared<'a>,
+    squared_radius: f32,
+    range: Range<usize>,
+}
+
+impl InnerLoop for Bonds<'_> {
+    type Output = Vec<(usize, u64)>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Bonds { compared, squared_radius, range } = self;
+        let sorted = compared.sorted;
+        let mut shares = Vec::with_capacity(range.len());
+        for at in range {
+            let place = sorted.place(at);
+            let own = compared.later.fractions(place);
+            let (mut found, mut kept) = (0, 0);
+            sorted.near(sorted.fractions(at), 0, |other, _, _| {
+                if other != at {
+                    let later = compared.later.fractions(sorted.place(other));
+                    found += 1;
+                    kept += u64::from(sorted.squared_distance(later, own) < squared_radius);
+                }
+            });
+            shares.push((place, share_kept(kept, found)));
+        }
+        shares
+    }
 }
 
 /// The later sample in the frame of the cages: each particle less the mean displacement of its neighbors at the origin, or, if it has none,
 /// less that of the centre of mass where that is taken away.
-pub fn in_cages(
-    particles: &Particles,
-    sorted: &Sorted,
-    origin: &SampledParticles,
-    later: &SampledParticles,
-) -> SampledParticles {
-    let (dimension, count) = (particles.dimension(), particles.count());
-    let edges = particles.simulation_box.padded_edges();
-    let moved: Vec<[i64; 3]> = (0..count)
-        .map(|place| {
-            std::array::from_fn(|axis| match axis < dimension {
-                true => {
-                    let [from, to] = [origin, later]
-                        .map(|sample| place_in_units(sample, dimension, place, axis));
-                    to.wrapping_sub(from)
-                }
-                false => 0,
-            })
+pub fn in_cages(compared: &Compared<'_>) -> Columns {
+    let Compared { particles, sorted, origin, later } = compared;
+    let dimension = particles.dimension();
+    // Of the sorted, in their order.
+    let moved_along = |at: usize, axis: usize| {
+        let in_units = |sample: &Columns| sample.place_in_units(sorted.place(at), axis);
+        in_units(later).wrapping_sub(in_units(origin))
+    };
+    let moved: Vec<[i64; 3]> = (0..sorted.count())
+        .map(|at| {
+            std::array::from_fn(|axis| if axis < dimension { moved_along(at, axis) } else { 0 })
         })
         .collect();
-    let mut relative = later.clone();
-    relative.words.par_chunks_mut(dimension * WORDS).enumerate().for_each(|(place, words)| {
-        let (mut sum, mut found) = ([0_i64; 3], 0_u32);
-        let is_other = |point: &super::sorted::Point| point.place as usize != place;
-        sorted.near(fractions(particles, origin, place), is_other, |point, _, _| {
-            found += 1;
-            let of_other = moved[point.place as usize];
-            (0..dimension).for_each(|axis| sum[axis] = sum[axis].wrapping_add(of_other[axis]));
-        });
-        for axis in 0..dimension {
-            let of_cage = match found {
-                0 => drift_in_units(origin, later, axis, edges[axis]),
-                _ => (sum[axis] as f64 / f64::from(found)).round_ties_even() as i64,
-            };
-            let relative = place_in_units(later, dimension, place, axis).wrapping_sub(of_cage);
-            words[axis * WORDS] = relative as u32;
-            words[axis * WORDS + 1] = (relative >> 32) as u32;
+    let (moved, drift) = (&moved, compared.drift());
+    let cages: Vec<Vec<(usize, [i64; 3])>> = tasks(sorted.count())
+        .map(|range| on_widest_registers(Cages { sorted, moved, drift, range }))
+        .collect();
+    let mut relative = (*later).clone();
+    for (place, of_cage) in cages.into_iter().flatten() {
+        for (axis, of_cage) in of_cage[..dimension].iter().enumerate() {
+            let moved = later.place_in_units(place, axis).wrapping_sub(*of_cage);
+            relative.fraction[axis][place] = moved as u32;
+            relative.image[axis][place] = particles.kept_image((moved >> 32) as i32);
         }
-    });
+    }
     relative
+}
+
+struct Cages<'a> {
+    sorted: &'a Sorted,
+    moved: &'a [[i64; 3]],
+    drift: [i64; 3],
+    range: Range<usize>,
+}
+
+impl InnerLoop for Cages<'_> {
+    /// Places, and what their cages move.
+    type Output = Vec<(usize, [i64; 3])>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Cages { sorted, moved, drift, range } = self;
+        let mut all = Vec::with_capacity(range.len());
+        for at in range {
+            let (mut sum, mut found) = ([0_i64; 3], 0_u32);
+            sorted.near(sorted.fractions(at), 0, |other, _, _| {
+                if other != at {
+                    found += 1;
+                    for (sum, moved) in sum.iter_mut().zip(moved[other]) {
+                        *sum = sum.wrapping_add(moved);
+                    }
+                }
+            });
+            let mean =
+                sum.map(|sum| (sum as f64 / f64::from(found.max(1))).round_ties_even() as i64);
+            all.push((sorted.place(at), if found == 0 { drift } else { mean }));
+        }
+        all
+    }
 }

@@ -2,13 +2,12 @@
 use rayon::prelude::*;
 
 use super::lanes::{LANES, Lanes, sum_in_lanes, sum_over_lanes};
-use super::particles::{Particles, drift_in_units, kept_image, word_of};
+use super::particles::{Columns, Particles};
 use super::scattering::Scattering;
 use crate::observable::dynamics::evaluation::{Evaluation, SampleGroup};
 use crate::observable::dynamics::kernel_sum::{
     CHUNK, Column, KernelSum, KernelTerm, Results, columns,
 };
-use crate::observable::dynamics::sampled::SampledParticles;
 use crate::observable::vectors::{InnerLoop, on_widest_registers};
 
 /// What is summed for each particle, and where the sums begin.
@@ -37,14 +36,6 @@ pub struct PairSums {
     bins: usize,
     columns: Vec<Column>,
     remove_drift: bool,
-}
-
-/// A chunk of particles in a sample.
-#[derive(Clone)]
-struct Tile {
-    fraction: [[u32; CHUNK]; 3],
-    image: [[i32; CHUNK]; 3],
-    velocity: [[f32; CHUNK]; 3],
 }
 
 /// What the centre of mass does between two samples.
@@ -87,9 +78,9 @@ impl PairSums {
     pub fn of_group<'a>(
         &self,
         group: &SampleGroup,
-        sample: impl Fn(usize) -> &'a SampledParticles,
+        sample: impl Fn(usize) -> &'a Columns,
     ) -> Vec<f64> {
-        let samples: Vec<&SampledParticles> = (0..group.samples.len()).map(sample).collect();
+        let samples: Vec<&Columns> = (0..group.samples.len()).map(sample).collect();
         let edges = self.particles.simulation_box.padded_edges();
         let drifts: Vec<Drift> = group
             .pairs
@@ -139,14 +130,14 @@ impl PairSums {
         wanted
     }
 
-    fn drift(&self, origin: &SampledParticles, later: &SampledParticles, edges: [f64; 3]) -> Drift {
+    fn drift(&self, origin: &Columns, later: &Columns, edges: [f64; 3]) -> Drift {
         let mut drift = Drift::default();
         if let (true, Some([from, v_from]), Some([to, v_to])) =
             (self.remove_drift, origin.center, later.center)
         {
             drift.length = std::array::from_fn(|axis| (to[axis] - from[axis]) as f32);
             drift.turns = std::array::from_fn(|axis| match axis < self.particles.dimension() {
-                true => drift_in_units(origin, later, axis, edges[axis]) as u32,
+                true => origin.drift_in_units(later, axis, edges[axis]) as u32,
                 false => 0,
             });
             drift.velocity = [v_from, v_to].map(|v| v.map(|v| v as f32));
@@ -154,29 +145,17 @@ impl PairSums {
         drift
     }
 
-    #[inline(always)]
-    fn load(&self, sample: &SampledParticles, start: usize, count: usize, tile: &mut Tile) {
-        let dimension = self.particles.dimension();
-        for p in 0..count {
-            for axis in 0..dimension {
-                let word = |word: usize| word_of(sample, dimension, start + p, axis, word);
-                tile.fraction[axis][p] = word(0);
-                tile.image[axis][p] = kept_image(word(1), dimension);
-                tile.velocity[axis][p] = f32::from_bits(word(2));
-            }
-        }
-    }
-
     /// Adds the terms of 32 particles from `first` on, of two samples, lane by lane.
     #[inline(always)]
-    fn add(&self, [origin, later]: [&Tile; 2], first: usize, step: &mut Step<'_>) {
+    fn add(&self, [origin, later]: [&Columns; 2], first: usize, step: &mut Step<'_>) {
         let (dimension, drift) = (self.particles.dimension(), step.drift);
         let mut length = [[0.0_f32; LANES]; 3];
         let mut turns = [[0_u32; LANES]; 3];
         for axis in 0..dimension {
             let Edge { length: edge, unit } = step.edge[axis];
-            let fraction = [origin, later].map(|tile| &tile.fraction[axis][first..first + LANES]);
-            let image = [origin, later].map(|tile| &tile.image[axis][first..first + LANES]);
+            let fraction =
+                [origin, later].map(|sample| &sample.fraction[axis][first..first + LANES]);
+            let image = [origin, later].map(|sample| &sample.image[axis][first..first + LANES]);
             for lane in 0..LANES {
                 let (from, to) = (fraction[0][lane], fraction[1][lane]);
                 let moved = to.wrapping_sub(from);
@@ -220,8 +199,8 @@ impl PairSums {
                 }
                 Kind::VelocityProduct => {
                     for axis in 0..dimension {
-                        let [from, to] =
-                            [origin, later].map(|tile| &tile.velocity[axis][first..first + LANES]);
+                        let [from, to] = [origin, later]
+                            .map(|sample| &sample.velocity[axis][first..first + LANES]);
                         let [of_origin, of_later] = drift.velocity.map(|velocity| velocity[axis]);
                         for lane in 0..LANES {
                             // Where nothing is taken away these are zero.
@@ -250,7 +229,7 @@ impl PairSums {
 
     /// The same for a sample with itself.
     #[inline(always)]
-    fn add_at_lag_zero(&self, origin: &Tile, first: usize, step: &mut Step<'_>) {
+    fn add_at_lag_zero(&self, origin: &Columns, first: usize, step: &mut Step<'_>) {
         for Term { kind, first: place } in &self.terms {
             let sums = &mut step.sums[*place..];
             match kind {
@@ -305,7 +284,7 @@ struct Step<'a> {
 
 struct OverChunk<'a> {
     sums: &'a PairSums,
-    samples: &'a [&'a SampledParticles],
+    samples: &'a [&'a Columns],
     group: &'a SampleGroup,
     drifts: &'a [Drift],
     edge: [Edge; 3],
@@ -320,12 +299,6 @@ impl InnerLoop for OverChunk<'_> {
     #[inline(always)]
     fn run(self) -> Self::Output {
         let OverChunk { sums: of, samples, group, drifts, edge, start, count } = self;
-        let empty =
-            Tile { fraction: [[0; CHUNK]; 3], image: [[0; CHUNK]; 3], velocity: [[0.0; CHUNK]; 3] };
-        let mut tiles = vec![empty; samples.len()];
-        for (tile, sample) in tiles.iter_mut().zip(samples) {
-            of.load(sample, start, count, tile);
-        }
         let scattering = of.terms.iter().find_map(|term| match &term.kind {
             Kind::SelfScattering(scattering) => Some(scattering),
             _ => None,
@@ -352,10 +325,11 @@ impl InnerLoop for OverChunk<'_> {
                     counts: &mut *counts,
                     cosines: &mut cosines,
                 };
-                let [origin, later] = [pair.origin, pair.later].map(|place| &tiles[place as usize]);
+                let [origin, later] =
+                    [pair.origin, pair.later].map(|place| samples[place as usize]);
                 match pair.origin == pair.later {
-                    true => of.add_at_lag_zero(origin, first, &mut step),
-                    false => of.add([origin, later], first, &mut step),
+                    true => of.add_at_lag_zero(origin, start + first, &mut step),
+                    false => of.add([origin, later], start + first, &mut step),
                 }
                 if present < LANES {
                     // The other lanes have no particle.

@@ -66,50 +66,84 @@ impl Particles {
         self.species.iter().enumerate().flat_map(of).collect()
     }
 
-    /// Words of all particles; with the centre of mass where it is wanted.
+    /// With the centre of mass where it is wanted.
     ///
     /// # Panics
     /// If the snapshot has no fractions.
-    pub fn sample(&self, snapshot: &Snapshot, with_center: bool) -> SampledParticles {
-        let dimension = self.dimension();
+    pub fn sample(&self, snapshot: &Snapshot, with_center: bool) -> Columns {
         let edges = self.simulation_box.padded_edges();
         assert_eq!(snapshot.fraction.len(), snapshot.position.len(), "places as fractions");
-        let mut words = Vec::with_capacity(self.count() * dimension * WORDS);
+        let mut sample = Columns::of(self.count());
         let id_at = |place: usize| self.order.as_ref().map_or(place, |order| order[place] as usize);
         for place in 0..self.count() {
             let id = id_at(place);
-            for axis in 0..dimension {
+            for axis in 0..self.dimension() {
                 let fraction = snapshot.fraction[id][axis];
                 // Rounded up to the edge.
                 let is_beyond = fraction == 0 && snapshot.position[id][axis] > 0.5 * edges[axis];
                 let image = snapshot.image[id][axis].wrapping_add(i32::from(is_beyond));
-                let velocity = snapshot.velocity[id][axis] as f32;
-                words.extend([fraction, image as u32, velocity.to_bits()]);
+                sample.fraction[axis][place] = fraction;
+                sample.image[axis][place] = self.kept_image(image);
+                sample.velocity[axis][place] = snapshot.velocity[id][axis] as f32;
             }
         }
-        let mut sample = SampledParticles { words, center: None };
         sample.center = with_center.then(|| self.center(&sample));
         sample
     }
 
+    /// From the words of an engine.
+    pub fn of_words(&self, sampled: &SampledParticles) -> Columns {
+        let dimension = self.dimension();
+        let mut sample = Columns::of(self.count());
+        for place in 0..self.count() {
+            for axis in 0..dimension {
+                let words = &sampled.words[(place * dimension + axis) * WORDS..][..WORDS];
+                sample.fraction[axis][place] = words[0];
+                sample.image[axis][place] = self.kept_image(words[1] as i32);
+                sample.velocity[axis][place] = f32::from_bits(words[2]);
+            }
+        }
+        sample.center = sampled.center;
+        sample
+    }
+
+    pub fn to_words(&self, sample: &Columns) -> SampledParticles {
+        let mut words = Vec::with_capacity(self.count() * self.dimension() * WORDS);
+        for place in 0..self.count() {
+            for axis in 0..self.dimension() {
+                let velocity = sample.velocity[axis][place].to_bits();
+                words.extend([
+                    sample.fraction[axis][place],
+                    sample.image[axis][place] as u32,
+                    velocity,
+                ]);
+            }
+        }
+        SampledParticles { words, center: sample.center }
+    }
+
+    /// The image as it is kept: in three dimensions in 21 bits.
+    pub fn kept_image(&self, image: i32) -> i32 {
+        if self.dimension() == 3 { image << 11 >> 11 } else { image }
+    }
+
     /// Where the centre of mass is without periodic boundaries, and its velocity.
-    fn center(&self, sample: &SampledParticles) -> [[f64; 3]; 2] {
+    fn center(&self, sample: &Columns) -> [[f64; 3]; 2] {
         let (dimension, edges) = (self.dimension(), self.simulation_box.padded_edges());
         let (mut position, mut velocity, mut mass) = ([0.0_f64; 3], [0.0_f64; 3], 0.0_f64);
         let mut start = 0;
         for species in &self.species {
             let each = species.mass;
+            let places = start..start + species.count;
             mass = each.mul_add(species.count as f64, mass);
             for axis in 0..dimension {
-                let word =
-                    |place: usize, word: usize| word_of(sample, dimension, place, axis, word);
-                let (mut fractions, mut images) = (0_i64, 0_i64);
+                let fractions = &sample.fraction[axis][places.clone()];
+                let images = &sample.image[axis][places.clone()];
+                let fractions: i64 = fractions.iter().map(|&fraction| i64::from(fraction)).sum();
+                let images: i64 = images.iter().map(|&image| i64::from(image)).sum();
                 let mut velocities = [0.0; THREADS];
-                for offset in 0..species.count {
-                    fractions += i64::from(word(start + offset, 0));
-                    images += i64::from(kept_image(word(start + offset, 1), dimension));
-                    velocities[offset % THREADS] +=
-                        f64::from(f32::from_bits(word(start + offset, 2)));
+                for (offset, &v) in sample.velocity[axis][places.clone()].iter().enumerate() {
+                    velocities[offset % THREADS] += f64::from(v);
                 }
                 let boxes = (fractions as f64).mul_add(1.0 / 4_294_967_296.0, images as f64);
                 position[axis] = each.mul_add(boxes * edges[axis], position[axis]);
@@ -118,52 +152,52 @@ impl Particles {
                 velocity[axis] =
                     each.mul_add(of_warps.fold(0.0, |sum, of| sum + of), velocity[axis]);
             }
-            start += species.count;
+            start = places.end;
         }
         [position.map(|r| r / mass), velocity.map(|v| v / mass)]
     }
 }
 
-/// A word of a particle along an axis.
-#[inline(always)]
-pub fn word_of(
-    sample: &SampledParticles,
-    dimension: usize,
-    place: usize,
-    axis: usize,
-    word: usize,
-) -> u32 {
-    sample.words[(place * dimension + axis) * WORDS + word]
+/// A sample, by axis: all that [`SampledParticles`] have, with some more at the end, so that whole warps can be read. In two dimensions the
+/// third axis has zeros.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    /// Places as fractions of the edge in `2^-32`.
+    pub fraction: [Vec<u32>; 3],
+    pub image: [Vec<i32>; 3],
+    pub velocity: [Vec<f32>; 3],
+    /// Where the centre of mass matters: its place without periodic boundaries, and its velocity.
+    pub center: Option<[[f64; 3]; 2]>,
 }
 
-/// The image as it is kept: in three dimensions in 21 bits.
-#[inline(always)]
-pub fn kept_image(image: u32, dimension: usize) -> i32 {
-    if dimension == 3 { (image << 11) as i32 >> 11 } else { image as i32 }
-}
-
-/// A place without periodic boundaries, in `2^-32` of the edge.
-pub fn place_in_units(
-    sample: &SampledParticles,
-    dimension: usize,
-    place: usize,
-    axis: usize,
-) -> i64 {
-    let image = kept_image(word_of(sample, dimension, place, axis, 1), dimension);
-    i64::from(image) << 32 | i64::from(word_of(sample, dimension, place, axis, 0))
-}
-
-/// What the centre of mass moves along an axis, in `2^-32` of the edge; zero where it is not known.
-pub fn drift_in_units(
-    origin: &SampledParticles,
-    later: &SampledParticles,
-    axis: usize,
-    edge: f64,
-) -> i64 {
-    match (origin.center, later.center) {
-        (Some([from, _]), Some([to, _])) => {
-            ((to[axis] - from[axis]) / edge * 4_294_967_296.0).round_ties_even() as i64
+impl Columns {
+    fn of(count: usize) -> Self {
+        let length = count + LANES;
+        Columns {
+            fraction: std::array::from_fn(|_| vec![0; length]),
+            image: std::array::from_fn(|_| vec![0; length]),
+            velocity: std::array::from_fn(|_| vec![0.0; length]),
+            center: None,
         }
-        _ => 0,
+    }
+
+    #[inline(always)]
+    pub fn fractions(&self, place: usize) -> [u32; 3] {
+        [self.fraction[0][place], self.fraction[1][place], self.fraction[2][place]]
+    }
+
+    /// A place without periodic boundaries, in `2^-32` of the edge.
+    pub fn place_in_units(&self, place: usize, axis: usize) -> i64 {
+        i64::from(self.image[axis][place]) << 32 | i64::from(self.fraction[axis][place])
+    }
+
+    /// What the centre of mass moves along an axis until a later sample, in `2^-32` of the edge; zero where it is not known.
+    pub fn drift_in_units(&self, later: &Columns, axis: usize, edge: f64) -> i64 {
+        match (self.center, later.center) {
+            (Some([from, _]), Some([to, _])) => {
+                ((to[axis] - from[axis]) / edge * 4_294_967_296.0).round_ties_even() as i64
+            }
+            _ => 0,
+        }
     }
 }

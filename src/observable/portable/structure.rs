@@ -1,13 +1,14 @@
 //! Pairs of particles by their distance, and six-fold bond-orientational order, of samples. Mirrors `kernels/observable/structure.cu`.
+use std::ops::Range;
+
 use rayon::prelude::*;
 
+use super::neighborhoods::{added, tasks};
 use super::particles::Particles;
-use super::sorted::{Point, Sorted};
+use super::sorted::Sorted;
 use crate::arithmetic::fixed_point::round_to_i64_f64;
 use crate::observable::BondOrder;
-
-/// Particles of a task.
-const PARTICLES_AT_ONCE: usize = 256;
+use crate::observable::vectors::{InnerLoop, on_widest_registers};
 
 /// Pairs of particles, by pair of species, bin; `width` is that of the bins.
 pub fn pairs_by_distance(
@@ -17,37 +18,50 @@ pub fn pairs_by_distance(
     width: f64,
 ) -> Vec<Vec<u64>> {
     let species = particles.species.len();
+    let of_places = particles.species_of_places();
+    let species_of: Vec<u32> = (0..sorted.count()).map(|at| of_places[sorted.place(at)]).collect();
     let pairs = species * (species + 1) / 2;
-    let species_of = particles.species_of_places();
-    let inverse_width = width.recip() as f32;
-    let of_task = |points: &[Point]| {
-        let mut counts = vec![0_u64; pairs * bins];
-        for own in points {
-            // Each pair once: species do not fall with the place.
-            let a = species_of[own.place as usize] as usize;
-            sorted.near(
-                own.fraction,
-                |other| other.place > own.place,
-                |other, _, r2| {
-                    let bin = (r2.sqrt() * inverse_width) as usize;
-                    if bin < bins {
-                        let b = species_of[other.place as usize] as usize;
-                        let pair = a * species - a * (a + 1) / 2 + b;
-                        counts[pair * bins + bin] += 1;
-                    }
-                },
-            );
+    let counts = tasks(sorted.count())
+        .map(|range| {
+            let inverse_width = width.recip() as f32;
+            let species_of = &species_of;
+            on_widest_registers(Pairs { sorted, species_of, species, bins, inverse_width, range })
+        })
+        .reduce(|| vec![0; pairs * bins], added);
+    counts.chunks(bins.max(1)).map(<[_]>::to_vec).collect()
+}
+
+struct Pairs<'a> {
+    sorted: &'a Sorted,
+    /// In the order of the sorted.
+    species_of: &'a [u32],
+    species: usize,
+    bins: usize,
+    inverse_width: f32,
+    range: Range<usize>,
+}
+
+impl InnerLoop for Pairs<'_> {
+    type Output = Vec<u64>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Pairs { sorted, species_of, species, bins, inverse_width, range } = self;
+        let mut counts = vec![0_u64; species * (species + 1) / 2 * bins];
+        for at in range {
+            let own = species_of[at] as usize;
+            // Each pair once: distances are the same from either side.
+            sorted.near(sorted.fractions(at), at + 1, |other, _, r2| {
+                let bin = (r2.sqrt() * inverse_width) as usize;
+                if bin < bins {
+                    let other = species_of[other] as usize;
+                    let (a, b) = (own.min(other), own.max(other));
+                    counts[(a * species - a * (a + 1) / 2 + b) * bins + bin] += 1;
+                }
+            });
         }
         counts
-    };
-    let counts = sorted.points().par_chunks(PARTICLES_AT_ONCE).map(of_task).reduce(
-        || vec![0; pairs * bins],
-        |mut sum, counts| {
-            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-            sum
-        },
-    );
-    counts.chunks(bins.max(1)).map(<[_]>::to_vec).collect()
+    }
 }
 
 /// Of each component `m = 0, ..., 6` real and imaginary part, then bonds, then the local order; components and order in units of `2^-32`.
@@ -68,45 +82,58 @@ pub fn order_of_sums(sums: &[i64], particles: usize) -> BondOrder {
 /// Of bonds to the particles within the radius.
 pub fn bond_order(particles: &Particles, sorted: &Sorted) -> BondOrder {
     let dimension = particles.dimension();
-    let of_task = |points: &[Point]| {
-        let mut sums = [0; ORDER_SUMS];
-        for own in points {
-            let (of_own, bonds) = sum_over_bonds(sorted, own, dimension);
-            add_particle(&mut sums, of_own, bonds, dimension);
-        }
-        sums
-    };
-    let sums = sorted.points().par_chunks(PARTICLES_AT_ONCE).map(of_task).reduce(
-        || [0; ORDER_SUMS],
-        |mut sum, sums| {
-            sum.iter_mut().zip(sums).for_each(|(sum, of)| *sum += of);
-            sum
-        },
-    );
+    let sums = tasks(sorted.count())
+        .map(|range| on_widest_registers(Bonds { sorted, dimension, range }))
+        .reduce(
+            || [0; ORDER_SUMS],
+            |mut sum, sums| {
+                sum.iter_mut().zip(sums).for_each(|(sum, of)| *sum += of);
+                sum
+            },
+        );
     order_of_sums(&sums, particles.count())
 }
 
-/// Of the bonds of a particle, and how many they are.
-fn sum_over_bonds(sorted: &Sorted, own: &Point, dimension: usize) -> ([[i64; 2]; 7], i64) {
-    let (mut sum, mut bonds) = ([[0_i64; 2]; 7], 0);
-    let is_other = |point: &Point| point.place != own.place;
-    sorted.near(own.fraction, is_other, |_, d, r2| {
-        if r2 == 0.0 {
-            return;
+struct Bonds<'a> {
+    sorted: &'a Sorted,
+    dimension: usize,
+    range: Range<usize>,
+}
+
+impl InnerLoop for Bonds<'_> {
+    type Output = [i64; ORDER_SUMS];
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Bonds { sorted, dimension, range } = self;
+        let mut sums = [0; ORDER_SUMS];
+        for at in range {
+            let (mut of, mut bonds) = ([[0_i64; 2]; 7], 0);
+            sorted.near(sorted.fractions(at), 0, |other, d, r2| {
+                if other != at && r2 != 0.0 {
+                    let inverse = 1.0 / r2.sqrt();
+                    let unit = [d[0] * inverse, d[1] * inverse, d[2] * inverse];
+                    add_bond(&mut of, components_of(unit, dimension), dimension);
+                    bonds += 1;
+                }
+            });
+            add_particle(&mut sums, of, bonds, dimension);
         }
-        let inverse = 1.0 / r2.sqrt();
-        let components = components_of(d.map(|d| d * inverse), dimension);
-        for m in first_component(dimension)..7 {
-            for part in 0..2 {
-                sum[m][part] += round_to_i64_f64(f64::from(components[m][part] * COMPONENT_UNITS));
-            }
+        sums
+    }
+}
+
+#[inline(always)]
+fn add_bond(sum: &mut [[i64; 2]; 7], components: [[f32; 2]; 7], dimension: usize) {
+    for m in first_component(dimension)..7 {
+        for part in 0..2 {
+            sum[m][part] += round_to_i64_f64(f64::from(components[m][part] * COMPONENT_UNITS));
         }
-        bonds += 1;
-    });
-    (sum, bonds)
+    }
 }
 
 /// Adds a particle; in two dimensions every particle counts the same, in three every bond.
+#[inline(always)]
 fn add_particle(sums: &mut [i64; ORDER_SUMS], mut of: [[i64; 2]; 7], bonds: i64, dimension: usize) {
     if bonds == 0 {
         return;
@@ -130,11 +157,13 @@ fn add_particle(sums: &mut [i64; ORDER_SUMS], mut of: [[i64; 2]; 7], bonds: i64,
 }
 
 /// Two dimensions have the last component alone.
+#[inline(always)]
 fn first_component(dimension: usize) -> usize {
     if dimension == 3 { 0 } else { 6 }
 }
 
 /// `(x + i y)^m` for `m = 0, ..., 6`.
+#[inline(always)]
 fn powers_of(x: f32, y: f32) -> [[f32; 2]; 7] {
     let mut power = [[1.0_f32, 0.0]; 7];
     for m in 1..7 {
@@ -144,7 +173,13 @@ fn powers_of(x: f32, y: f32) -> [[f32; 2]; 7] {
     power
 }
 
+#[inline(always)]
+fn fused(x: f32, a: f32, b: f32) -> f32 {
+    x.mul_add(a, b)
+}
+
 /// Components of a bond of unit length, each times the square root of its weight.
+#[inline(always)]
 fn components_of(unit: [f32; 3], dimension: usize) -> [[f32; 2]; 7] {
     let mut components = powers_of(unit[0], unit[1]);
     if dimension == 2 {
@@ -152,17 +187,13 @@ fn components_of(unit: [f32; 3], dimension: usize) -> [[f32; 2]; 7] {
     }
     let z = unit[2];
     let z2 = z * z;
-    let polynomial = |coefficients: &[f32]| {
-        let (first, rest) = coefficients.split_first().expect("not empty");
-        rest.iter().fold(*first, |value, coefficient| value.mul_add(z2, *coefficient))
-    };
     // Legendre functions less (1 - z^2)^(m/2), times the square root of 2 (6 - m)! / (6 + m)!, half of it for m = 0.
     let legendre: [f32; 7] = [
-        polynomial(&[231.0, -315.0, 105.0, -5.0]) * 0.0625,
-        (z * polynomial(&[33.0, -30.0, 5.0])) * 0.572_822,
-        polynomial(&[33.0, -18.0, 1.0]) * 0.452_855_53,
-        (z * polynomial(&[11.0, -3.0])) * 0.905_711_05,
-        polynomial(&[11.0, -1.0]) * 0.496_078_37,
+        fused(fused(fused(231.0, z2, -315.0), z2, 105.0), z2, -5.0) * 0.0625,
+        (z * fused(fused(33.0, z2, -30.0), z2, 5.0)) * 0.572_822,
+        fused(fused(33.0, z2, -18.0), z2, 1.0) * 0.452_855_53,
+        (z * fused(11.0, z2, -3.0)) * 0.905_711_05,
+        fused(11.0, z2, -1.0) * 0.496_078_37,
         z * 2.326_813_7,
         0.671_693_27,
     ];
