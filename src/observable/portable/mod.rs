@@ -15,7 +15,7 @@ mod structure;
 
 use std::sync::Arc;
 
-use neighborhoods::Compared;
+use neighborhoods::{Compared, Neighbors};
 use pair_sums::PairSums;
 use particles::{Columns, Particles};
 pub use scattering::share;
@@ -263,8 +263,13 @@ impl PairEvaluator {
             }
             let origin = &*entries[0];
             let sorted = Sorted::new(particles, origin, radius);
+            let neighbors = match sought {
+                Sought::Places(_) => Neighbors::default(),
+                Sought::Bonds(_) | Sought::Cages(_) => Neighbors::new(&sorted),
+            };
             for (later, lag) in wanted {
-                let compared = Compared { particles, sorted: &sorted, origin, later };
+                let (sorted, neighbors) = (&sorted, &neighbors);
+                let compared = Compared { particles, sorted, neighbors, origin, later };
                 evaluated.lags.push(lag);
                 evaluated.sums.extend(match sought {
                     Sought::Places(_) => neighborhoods::places_taken(&compared),

@@ -16,6 +16,8 @@ const PARTICLES_AT_ONCE: usize = 256;
 pub struct Compared<'a> {
     pub particles: &'a Particles,
     pub sorted: &'a Sorted,
+    /// Of the first one, where they are needed.
+    pub neighbors: &'a Neighbors,
     pub origin: &'a Columns,
     pub later: &'a Columns,
 }
@@ -48,6 +50,53 @@ impl Compared<'_> {
             })
             .reduce(|| vec![0; species], added);
         sums.into_iter().map(value).collect()
+    }
+}
+
+/// Neighbors of the particles of a sample, by their numbers among the sorted.
+#[derive(Default)]
+pub struct Neighbors {
+    /// By task: where those of its particles end, and all of them.
+    of_tasks: Vec<(Vec<u32>, Vec<u32>)>,
+}
+
+impl Neighbors {
+    /// All others within the radius.
+    pub fn new(sorted: &Sorted) -> Self {
+        let of_task = |range| on_widest_registers(Search { sorted, range });
+        Neighbors { of_tasks: tasks(sorted.count()).map(of_task).collect() }
+    }
+
+    #[inline(always)]
+    fn of(&self, at: usize) -> &[u32] {
+        let (ends, all) = &self.of_tasks[at / PARTICLES_AT_ONCE];
+        let number = at % PARTICLES_AT_ONCE;
+        let start = if number == 0 { 0 } else { ends[number - 1] };
+        &all[start as usize..ends[number] as usize]
+    }
+}
+
+struct Search<'a> {
+    sorted: &'a Sorted,
+    range: Range<usize>,
+}
+
+impl InnerLoop for Search<'_> {
+    type Output = (Vec<u32>, Vec<u32>);
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Search { sorted, range } = self;
+        let (mut ends, mut all) = (Vec::with_capacity(range.len()), Vec::new());
+        for at in range {
+            sorted.near(sorted.fractions(at), 0, |other, _, _| {
+                if other != at {
+                    all.push(other as u32);
+                }
+            });
+            ends.push(all.len() as u32);
+        }
+        (ends, all)
     }
 }
 
@@ -121,15 +170,13 @@ impl InnerLoop for Bonds<'_> {
         for at in range {
             let place = sorted.place(at);
             let own = compared.later.fractions(place);
-            let (mut found, mut kept) = (0, 0);
-            sorted.near(sorted.fractions(at), 0, |other, _, _| {
-                if other != at {
-                    let later = compared.later.fractions(sorted.place(other));
-                    found += 1;
-                    kept += u64::from(sorted.squared_distance(later, own) < squared_radius);
-                }
-            });
-            shares.push((place, share_kept(kept, found)));
+            let neighbors = compared.neighbors.of(at);
+            let mut kept = 0;
+            for &other in neighbors {
+                let later = compared.later.fractions(sorted.place(other as usize));
+                kept += u64::from(sorted.squared_distance(later, own) < squared_radius);
+            }
+            shares.push((place, share_kept(kept, neighbors.len() as u64)));
         }
         shares
     }
@@ -138,7 +185,7 @@ impl InnerLoop for Bonds<'_> {
 /// The later sample in the frame of the cages: each particle less the mean displacement of its neighbors at the origin, or, if it has none,
 /// less that of the centre of mass where that is taken away.
 pub fn in_cages(compared: &Compared<'_>) -> Columns {
-    let Compared { particles, sorted, origin, later } = compared;
+    let Compared { particles, sorted, neighbors, origin, later } = compared;
     let dimension = particles.dimension();
     // Of the sorted, in their order.
     let moved_along = |at: usize, axis: usize| {
@@ -150,12 +197,11 @@ pub fn in_cages(compared: &Compared<'_>) -> Columns {
             std::array::from_fn(|axis| if axis < dimension { moved_along(at, axis) } else { 0 })
         })
         .collect();
-    let (moved, drift) = (&moved, compared.drift());
-    let cages: Vec<Vec<(usize, [i64; 3])>> = tasks(sorted.count())
-        .map(|range| on_widest_registers(Cages { sorted, moved, drift, range }))
-        .collect();
+    let drift = compared.drift();
     let mut relative = (*later).clone();
-    for (place, of_cage) in cages.into_iter().flatten() {
+    for at in 0..sorted.count() {
+        let (place, of_cage) =
+            (sorted.place(at), mean_of(&moved, neighbors.of(at)).unwrap_or(drift));
         for (axis, of_cage) in of_cage[..dimension].iter().enumerate() {
             let moved = later.place_in_units(place, axis).wrapping_sub(*of_cage);
             relative.fraction[axis][place] = moved as u32;
@@ -165,35 +211,14 @@ pub fn in_cages(compared: &Compared<'_>) -> Columns {
     relative
 }
 
-struct Cages<'a> {
-    sorted: &'a Sorted,
-    moved: &'a [[i64; 3]],
-    drift: [i64; 3],
-    range: Range<usize>,
-}
-
-impl InnerLoop for Cages<'_> {
-    /// Places, and what their cages move.
-    type Output = Vec<(usize, [i64; 3])>;
-
-    #[inline(always)]
-    fn run(self) -> Self::Output {
-        let Cages { sorted, moved, drift, range } = self;
-        let mut all = Vec::with_capacity(range.len());
-        for at in range {
-            let (mut sum, mut found) = ([0_i64; 3], 0_u32);
-            sorted.near(sorted.fractions(at), 0, |other, _, _| {
-                if other != at {
-                    found += 1;
-                    for (sum, moved) in sum.iter_mut().zip(moved[other]) {
-                        *sum = sum.wrapping_add(moved);
-                    }
-                }
-            });
-            let mean =
-                sum.map(|sum| (sum as f64 / f64::from(found.max(1))).round_ties_even() as i64);
-            all.push((sorted.place(at), if found == 0 { drift } else { mean }));
+/// Mean displacement of neighbors, rounded; `None` where there are none.
+fn mean_of(moved: &[[i64; 3]], neighbors: &[u32]) -> Option<[i64; 3]> {
+    let mut sum = [0_i64; 3];
+    for &other in neighbors {
+        for (sum, moved) in sum.iter_mut().zip(moved[other as usize]) {
+            *sum = sum.wrapping_add(moved);
         }
-        all
     }
+    let count = neighbors.len() as f64;
+    (count > 0.0).then(|| sum.map(|sum| (sum as f64 / count).round_ties_even() as i64))
 }

@@ -153,15 +153,17 @@ impl PairSums {
         let mut turns = [[0_u32; LANES]; 3];
         for axis in 0..dimension {
             let Edge { length: edge, unit } = step.edge[axis];
-            let fraction =
-                [origin, later].map(|sample| &sample.fraction[axis][first..first + LANES]);
-            let image = [origin, later].map(|sample| &sample.image[axis][first..first + LANES]);
+            let lanes = first..first + LANES;
+            let from = &origin.fraction[axis][lanes.clone()];
+            let to = &later.fraction[axis][lanes.clone()];
+            let from_image = &origin.image[axis][lanes.clone()];
+            let to_image = &later.image[axis][lanes];
             for lane in 0..LANES {
-                let (from, to) = (fraction[0][lane], fraction[1][lane]);
+                let (from, to) = (from[lane], to[lane]);
                 let moved = to.wrapping_sub(from);
                 let borrow = i32::from(to < from);
                 let negative = (moved >> 31) as i32;
-                let boxes = image[1][lane].wrapping_sub(image[0][lane]);
+                let boxes = to_image[lane].wrapping_sub(from_image[lane]);
                 let boxes = boxes.wrapping_sub(borrow).wrapping_add(negative);
                 let within = (moved as i32 as f32) * unit;
                 length[axis][lane] = (boxes as f32).mul_add(edge, within);
@@ -199,9 +201,10 @@ impl PairSums {
                 }
                 Kind::VelocityProduct => {
                     for axis in 0..dimension {
-                        let [from, to] = [origin, later]
-                            .map(|sample| &sample.velocity[axis][first..first + LANES]);
-                        let [of_origin, of_later] = drift.velocity.map(|velocity| velocity[axis]);
+                        let from = &origin.velocity[axis][first..first + LANES];
+                        let to = &later.velocity[axis][first..first + LANES];
+                        let (of_origin, of_later) =
+                            (drift.velocity[0][axis], drift.velocity[1][axis]);
                         for lane in 0..LANES {
                             // Where nothing is taken away these are zero.
                             let (before, after) = (from[lane] - of_origin, to[lane] - of_later);

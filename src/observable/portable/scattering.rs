@@ -80,7 +80,10 @@ impl Scattering {
                 Shell::BySize(sizes) => {
                     for (share, orbits) in sizes {
                         let mut sum = [0.0; LANES];
-                        orbits.iter().for_each(|factors| add_product(factors, cosines, &mut sum));
+                        // No closures: they are not compiled for the registers of the caller.
+                        for factors in orbits {
+                            add_product(factors, cosines, &mut sum);
+                        }
                         for lane in 0..LANES {
                             sums[lane] = share.mul_add(sum[lane], sums[lane]);
                         }
@@ -89,7 +92,7 @@ impl Scattering {
                 Shell::One(orbits) => {
                     let mut sum = [0.0_f32; LANES];
                     for &(share, [x, y, z]) in orbits {
-                        let [x, y, z] = [&cosines[x], &cosines[y], &cosines[z]];
+                        let (x, y, z) = (&cosines[x], &cosines[y], &cosines[z]);
                         for lane in 0..LANES {
                             let product = share * (x[lane] * y[lane]);
                             sum[lane] = product.mul_add(z[lane], sum[lane]);
@@ -108,13 +111,13 @@ impl Scattering {
 fn add_product(factors: &[usize], cosines: &[Lanes], sum: &mut Lanes) {
     match *factors {
         [a, b, c] => {
-            let [a, b, c] = [&cosines[a], &cosines[b], &cosines[c]];
+            let (a, b, c) = (&cosines[a], &cosines[b], &cosines[c]);
             for lane in 0..LANES {
                 sum[lane] = (a[lane] * b[lane]).mul_add(c[lane], sum[lane]);
             }
         }
         [a, b] => {
-            let [a, b] = [&cosines[a], &cosines[b]];
+            let (a, b) = (&cosines[a], &cosines[b]);
             for lane in 0..LANES {
                 sum[lane] = a[lane].mul_add(b[lane], sum[lane]);
             }
