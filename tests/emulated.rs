@@ -383,9 +383,9 @@ fn observables_of_many_systems_have_the_bits_of_each_alone() {
     }
 }
 
-/// Begun on a GPU, killed, and gone on with on a processor: the files are those of a processor alone.
+/// A run that begins on a GPU, is killed, and is resumed on a processor has the files of a run on a processor.
 #[test]
-fn observables_go_on_on_a_processor_with_the_same_bits() {
+fn observables_resumed_on_a_processor_have_the_same_bits() {
     let Some(gpu) = gpu() else { return };
     let toml = observed_systems();
     let (expected, found) = (Job::new(&toml), job(gpu, "1", &toml));

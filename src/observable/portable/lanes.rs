@@ -1,5 +1,7 @@
 //! Sums of 32 lanes in the order of a warp, and cosines of integer phases. Mirrors `kernels/observable/pair_terms.cuh`.
 
+use std::ops::AddAssign;
+
 /// Lanes of a warp.
 pub const LANES: usize = 32;
 
@@ -7,32 +9,26 @@ pub type Lanes = [f32; LANES];
 
 /// Sum over lanes, in the order in which a warp exchanges its numbers: halves upon each other.
 #[inline(always)]
-pub fn sum_over_lanes(lanes: &Lanes) -> f32 {
+pub fn sum_over_lanes<T: Copy + AddAssign>(lanes: &[T; LANES]) -> T {
     let mut folded = *lanes;
     let mut half = LANES / 2;
     while half > 0 {
         for lane in 0..half {
-            folded[lane] += folded[lane + half];
+            let other = folded[lane + half];
+            folded[lane] += other;
         }
         half /= 2;
     }
     folded[0]
 }
 
-/// The same of 64-bit floats, which number `k` goes to lane `k` modulo 32.
+/// Sum of numbers of which the one at `k` goes to lane `k` modulo 32.
 pub fn sum_in_lanes(values: impl Iterator<Item = f64>) -> f64 {
     let mut lanes = [0.0; LANES];
     for (k, value) in values.enumerate() {
         lanes[k % LANES] += value;
     }
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            lanes[lane] += lanes[lane + half];
-        }
-        half /= 2;
-    }
-    lanes[0]
+    sum_over_lanes(&lanes)
 }
 
 /// `cos(2 pi turns / 2^32)`, off by 1.7e-7 at most: the sine of the distance from a quarter of a turn.
@@ -67,7 +63,7 @@ mod tests {
     #[test]
     fn lanes_are_added_in_halves() {
         // In any other order the small ones are lost.
-        let mut lanes = [0.0; LANES];
+        let mut lanes: Lanes = [0.0; LANES];
         (lanes[0], lanes[16], lanes[1], lanes[17]) = (1e8, -1e8, 1.0, 2.0);
         assert_eq!(sum_over_lanes(&lanes), 3.0);
         assert_eq!(sum_in_lanes(lanes.iter().map(|&x| f64::from(x))), 3.0);
