@@ -353,7 +353,7 @@ fn ranks_evaluate_the_observables_of_their_systems() {
 fn observables_of_many_systems_have_the_bits_of_each_alone() {
     let Some(gpu) = gpu() else { return };
     let toml = observed_systems();
-    let small = [("EMULATED_FREE_MIB", "28")];
+    let small = [("EMULATED_FREE_MIB", "40")];
     let all = job(gpu, "2", &toml).with(&small);
     let mut process = all.start(&["run", "job.toml", "--engine", "cuda"]);
     ends_in(101..220, &all, &mut process);

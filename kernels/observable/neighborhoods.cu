@@ -8,6 +8,7 @@
 #include "observable/origins.cuh"
 
 #include "shared/neighborhoods.cuh"
+#include "shared/pairs_of_origins.cuh"
 
 // What the centre of mass moves between the samples of a pair, in 2^-32 of the edge, where it is taken away.
 INLINE i64 drift_of(const ComparedSamples &pair, const Center *centers, int axis) {
@@ -99,110 +100,242 @@ INLINE void visit_neighbors(const Neighbors &neighbors, u32 origin, const Sorted
     for (u32 k = 0; k < found; ++k) visit(place[k * stride]);
 }
 
+// What the pairs of an origin, which follow each other, have in common. A block takes some particles in all pairs: threads side by side
+// take the pairs of a particle, so that what they read of the origin is one load for all, and what they write lies together.
+struct PairsOfOrigin {
+    u32 origin;
+    u32 first;
+    u32 count;
+
+    INLINE PairsOfOrigin(const PairsOfRound &round, u32 of) : origin(of), first(round.first[of]), count(round.first[of + 1] - first) {}
+
+    // Where something of a particle is in a pair: by origin, place among the sorted, pair.
+    INLINE size_t number(u32 at, u32 pair) const { return (size_t)first * particle_count() + (size_t)at * count + pair; }
+
+    // Calls `work(pair, place among the sorted)` for a share of the particles and of the pairs of the origin, one pair after the other, and
+    // `end(pair)` behind those of a pair.
+    template <typename Work, typename End>
+    INLINE void share(Work work, End end) const {
+        u32 side_by_side = count < THREADS ? count : THREADS, rows = THREADS / side_by_side, row = threadIdx.x / side_by_side;
+        if (row >= rows) return;
+        u32 from = blockIdx.x * PARTICLES_OF_BLOCK, particles = particle_count();
+        u32 to = from + PARTICLES_OF_BLOCK < particles ? from + PARTICLES_OF_BLOCK : particles;
+        for (u32 pair = threadIdx.x % side_by_side; pair < count; pair += side_by_side) {
+            for (u32 at = from + row; at < to; at += rows) work(pair, at);
+            end(pair);
+        }
+    }
+    template <typename Work>
+    INLINE void share(Work work) const {
+        share(work, [](u32) {});
+    }
+};
+
 // Where a particle is, along each axis and with a word that pads.
 struct alignas(16) Place {
     u32 fraction[4];
 };
 
-// Later samples of pairs, in the order of the origin: by pair, place. Blocks along x for the particles, along y for the pairs.
+// Later samples of pairs: by origin, place among the sorted, pair. Blocks along x for the particles, along y for the origins.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sort_later(const __grid_constant__ Records records, const ComparedSamples *pairs, const Point *points, Place *all_places) {
-    ComparedSamples pair = pairs[blockIdx.y];
-    u32 at = blockIdx.x * THREADS + threadIdx.x, count = particle_count();
-    if (at >= count) return;
-    u32 particle = points[column_of(pair.origin, at)].id;
-    Record record;
-    record.load(sample_of(records, pair.later_slot) + (size_t)particle * RECORD_WORDS);
-    Place place = {};
+    sort_later(const __grid_constant__ Records records, PairsOfRound round, const Point *points, Place *places) {
+    const PairsOfOrigin of_origin(round, blockIdx.y);
+    of_origin.share([&](u32 pair, u32 at) {
+        u32 particle = points[column_of(of_origin.origin, at)].id;
+        Record record;
+        record.load(sample_of(records, round.pairs[of_origin.first + pair].later_slot) + (size_t)particle * RECORD_WORDS);
+        Place place = {};
 #pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) place.fraction[axis] = record.fraction(axis);
-    all_places[(size_t)blockIdx.y * count + at] = place;
+        for (int axis = 0; axis < DIMENSION; ++axis) place.fraction[axis] = record.fraction(axis);
+        places[of_origin.number(at, pair)] = place;
+    });
 }
+
+// Sums of a block by pair and species, in two parts of up to 2^16 each that all threads together do not overflow.
+struct SumsOfPairs {
+    u32 *upper;
+    u32 *lower;
+    u64 *all;
+
+    // Adds those of a thread.
+    INLINE void add(const u64 (&of_thread)[SPECIES_COUNT], u32 pair) const {
+#pragma unroll
+        for (u32 species = 0; species < SPECIES_COUNT; ++species) {
+            u32 at = pair * SPECIES_COUNT + species;
+            u64 sum = of_thread[species];
+            if (sum == 0) continue;
+            if (at < MOST_SHARED_SUMS) {
+                atomicAdd(upper + at, (u32)(sum >> 16));
+                atomicAdd(lower + at, (u32)sum & 0xFFFF);
+            } else {
+                atomicAdd(all + at, sum);
+            }
+        }
+    }
+};
 
 // Of the particles within the radius of each particle at the origin, the share that is within another radius in the later
 // sample, in units of 2^-32 to the nearest; 1 where there are none. Adds to `shares`: by pair, species. Blocks as above.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sum_bonds_kept(const ComparedSamples *pairs, const u32 *ends, const Point *points, Neighbors neighbors, const Place *all_places,
+    sum_bonds_kept(PairsOfRound round, const u32 *ends, const Point *points, Neighbors neighbors, const Place *places,
                    float squared_breaking_radius, u64 *shares) {
-    __shared__ u64 of_species[SPECIES_COUNT];
-    for (u32 k = threadIdx.x; k < SPECIES_COUNT; k += THREADS) of_species[k] = 0;
+    __shared__ u32 of_block[2][MOST_SHARED_SUMS];
+    const PairsOfOrigin of_origin(round, blockIdx.y);
+    u64 *of_pairs = shares + (size_t)of_origin.first * SPECIES_COUNT;
+    u32 shared = of_origin.count * SPECIES_COUNT;
+    if (shared > MOST_SHARED_SUMS) shared = MOST_SHARED_SUMS;
+    for (u32 k = threadIdx.x; k < shared; k += THREADS) of_block[0][k] = of_block[1][k] = 0;
     __syncthreads();
-    u32 origin = pairs[blockIdx.y].origin;
-    Sorted sorted = sorted_of(ends, points, origin);
-    u32 at = blockIdx.x * THREADS + threadIdx.x, count = particle_count(), species = 0;
-    const Place *places = all_places + (size_t)blockIdx.y * count;
-    u64 share = 0;
-    if (at < count) {
-        Place own = places[at];
+    const SumsOfPairs sums = {of_block[0], of_block[1], of_pairs};
+    Sorted sorted = sorted_of(ends, points, of_origin.origin);
+    u64 of_thread[SPECIES_COUNT] = {};
+    auto add_share = [&](u32 pair, u32 at) {
+        // Of the first particle in this pair.
+        const Place *of_pair = places + of_origin.number(0, pair);
+        Place own = of_pair[at * of_origin.count];
         u32 to[DIMENSION];
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) to[axis] = own.fraction[axis];
         u32 bonds = 0, kept = 0;
-        visit_neighbors(neighbors, origin, sorted, at, [&](u32 other) {
-            Place place = places[other];
+        visit_neighbors(neighbors, of_origin.origin, sorted, at, [&](u32 other) {
+            Place place = of_pair[other * of_origin.count];
             float d[DIMENSION];
             ++bonds;
             if (sorted.displacement(place.fraction, to, d) < squared_breaking_radius) ++kept;
         });
-        share = bonds == 0 ? (u64)1 << 32 : (((u64)kept << 32) + bonds / 2) / bonds;
-        species = species_of(sorted.points[at].id);
+        u64 share = bonds == 0 ? (u64)1 << 32 : (((u64)kept << 32) + bonds / 2) / bonds;
+        u32 species = species_of(sorted.points[at].id);
+#pragma unroll
+        for (u32 k = 0; k < SPECIES_COUNT; ++k) of_thread[k] += species == k ? share : 0;
+    };
+    of_origin.share(add_share, [&](u32 pair) {
+        sums.add(of_thread, pair);
+#pragma unroll
+        for (u32 k = 0; k < SPECIES_COUNT; ++k) of_thread[k] = 0;
+    });
+    __syncthreads();
+    for (u32 k = threadIdx.x; k < shared; k += THREADS) {
+        u64 sum = ((u64)of_block[0][k] << 16) + of_block[1][k];
+        if (sum > 0) atomicAdd(of_pairs + k, sum);
     }
-    add_by_species(share, species, of_species, shares + (size_t)blockIdx.y * SPECIES_COUNT);
 }
+
+#if DIMENSION == 3
+// A displacement between two samples, in 2^-32 of the edge: the lower 32 bits along each axis, and of the upper ones ten bits each. One
+// that is longer is known to be so.
+struct alignas(16) Moved {
+    u32 lower[3];
+    u32 upper;
+
+    static INLINE Moved from(const i64 (&along)[3]) {
+        Moved moved = {{(u32)along[0], (u32)along[1], (u32)along[2]}, 0};
+        bool fits = true;
+#pragma unroll
+        for (int axis = 0; axis < 3; ++axis) {
+            i32 upper = (i32)(along[axis] >> 32);
+            fits &= upper >= -512 && upper < 512;
+            moved.upper |= (u32)(upper & 1023) << (10 * axis);
+        }
+        if (!fits) moved.upper = IS_LONG;
+        return moved;
+    }
+    INLINE bool is_long() const { return upper == IS_LONG; }
+    INLINE i64 along(int axis) const {
+        i32 upper_of_axis = (i32)(upper << (22 - 10 * axis)) >> 22;
+        return (i64)((u64)(i64)upper_of_axis << 32 | lower[axis]);
+    }
+
+private:
+    static constexpr u32 IS_LONG = ~0u;
+};
+#else
+struct alignas(16) Moved {
+    i64 of_axis[2];
+
+    static INLINE Moved from(const i64 (&along)[2]) { return Moved{{along[0], along[1]}}; }
+    INLINE bool is_long() const { return false; }
+    INLINE i64 along(int axis) const { return of_axis[axis]; }
+};
+#endif
 
 // A place without periodic boundaries, in 2^-32 of the edge.
 INLINE i64 place_in_units(const Record &record, int axis) {
     return (i64)((u64)(i64)record.image(axis) << 32 | record.fraction(axis));
 }
 
-// Displacement between two samples, in 2^-32 of the edge.
-struct alignas(16) Moved {
-    i64 along[DIMENSION == 3 ? 4 : 2];
-};
-
-// Displacements between the samples of pairs: by pair, place among the sorted. Blocks as above.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    displace(const __grid_constant__ Records records, const ComparedSamples *pairs, const Point *points, Moved *all_moved) {
-    ComparedSamples pair = pairs[blockIdx.y];
-    u32 at = blockIdx.x * THREADS + threadIdx.x, count = particle_count();
-    if (at >= count) return;
-    u32 particle = points[column_of(pair.origin, at)].id;
+// The displacement of a particle between the samples of a pair, from the samples.
+INLINE void displacement_of(const Records &records, const ComparedSamples &pair, u32 particle, i64 (&along)[DIMENSION]) {
     Record origin, later;
     origin.load(sample_of(records, pair.origin_slot) + (size_t)particle * RECORD_WORDS);
     later.load(sample_of(records, pair.later_slot) + (size_t)particle * RECORD_WORDS);
-    Moved moved = {};
 #pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) moved.along[axis] = place_in_units(later, axis) - place_in_units(origin, axis);
-    all_moved[(size_t)blockIdx.y * count + at] = moved;
+    for (int axis = 0; axis < DIMENSION; ++axis) along[axis] = place_in_units(later, axis) - place_in_units(origin, axis);
+}
+
+// Displacements between the samples of pairs: by origin, place among the sorted, pair. Blocks as above.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    displace(const __grid_constant__ Records records, PairsOfRound round, const Point *points, Moved *all_moved) {
+    const PairsOfOrigin of_origin(round, blockIdx.y);
+    of_origin.share([&](u32 pair, u32 at) {
+        i64 along[DIMENSION];
+        displacement_of(records, round.pairs[of_origin.first + pair], points[column_of(of_origin.origin, at)].id, along);
+        all_moved[of_origin.number(at, pair)] = Moved::from(along);
+    });
+}
+
+// The sum of the displacements of a particle's neighbors, of which one is long.
+INLINE void sum_from_samples(const Records &records, const ComparedSamples &pair, const Neighbors &neighbors, u32 origin,
+                             const Sorted &sorted, u32 at, i64 (&sum)[DIMENSION]) {
+#pragma unroll
+    for (int axis = 0; axis < DIMENSION; ++axis) sum[axis] = 0;
+    visit_neighbors(neighbors, origin, sorted, at, [&](u32 other) {
+        i64 along[DIMENSION];
+        displacement_of(records, pair, sorted.points[other].id, along);
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) sum[axis] += along[axis];
+    });
 }
 
 // Later samples in the frame of the cages: each particle less the mean displacement of its neighbors at the origin, or,
-// if it has none, less that of the centre of mass where that is taken away. Blocks as above.
+// if it has none, less that of the centre of mass where that is taken away; without velocities. Blocks as above.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    subtract_cages(const __grid_constant__ Records records, const ComparedSamples *pairs, const u32 *ends, const Point *points,
+    subtract_cages(const __grid_constant__ Records records, PairsOfRound round, const u32 *ends, const Point *points,
                    Neighbors neighbors, const Center *centers, const Moved *all_moved) {
-    ComparedSamples pair = pairs[blockIdx.y];
-    Sorted sorted = sorted_of(ends, points, pair.origin);
-    u32 at = blockIdx.x * THREADS + threadIdx.x, count = particle_count();
-    if (at >= count) return;
-    const Moved *moved = all_moved + (size_t)blockIdx.y * count;
-    i64 sum[DIMENSION] = {};
-    u32 found = 0;
-    visit_neighbors(neighbors, pair.origin, sorted, at, [&](u32 other) {
-        Moved of_other = moved[other];
-        ++found;
+    const PairsOfOrigin of_origin(round, blockIdx.y);
+    Sorted sorted = sorted_of(ends, points, of_origin.origin);
+    of_origin.share([&](u32 of_pair, u32 at) {
+        ComparedSamples pair = round.pairs[of_origin.first + of_pair];
+        // Of the first particle in this pair.
+        const Moved *moved = all_moved + of_origin.number(0, of_pair);
+        i64 sum[DIMENSION] = {};
+        u32 found = 0;
+        bool is_long = false;
+        visit_neighbors(neighbors, of_origin.origin, sorted, at, [&](u32 other) {
+            Moved of_other = moved[other * of_origin.count];
+            is_long |= of_other.is_long();
+            ++found;
 #pragma unroll
-        for (int axis = 0; axis < DIMENSION; ++axis) sum[axis] += of_other.along[axis];
+            for (int axis = 0; axis < DIMENSION; ++axis) sum[axis] += of_other.along(axis);
+        });
+        if (is_long) sum_from_samples(records, pair, neighbors, of_origin.origin, sorted, at, sum);
+        u32 particle = sorted.points[at].id;
+        Record origin;
+        origin.load(sample_of(records, pair.origin_slot) + (size_t)particle * RECORD_WORDS);
+        Moved own = moved[at * of_origin.count];
+        i64 moved_by[DIMENSION];
+        if (own.is_long()) {
+            displacement_of(records, pair, particle, moved_by);
+        } else {
+#pragma unroll
+            for (int axis = 0; axis < DIMENSION; ++axis) moved_by[axis] = own.along(axis);
+        }
+        Sampled sampled[DIMENSION];
+#pragma unroll
+        for (int axis = 0; axis < DIMENSION; ++axis) {
+            i64 of_cage = found > 0 ? nearest_i64(divide((double)sum[axis], (double)found)) : drift_of(pair, centers, axis);
+            i64 relative = place_in_units(origin, axis) + moved_by[axis] - of_cage;
+            sampled[axis] = Sampled{(u32)relative, (i32)(relative >> 32), 0.0f};
+        }
+        store_record(sample_of(records, pair.target) + (size_t)particle * RECORD_WORDS, sampled);
     });
-    u32 particle = sorted.points[at].id;
-    Record later;
-    later.load(sample_of(records, pair.later_slot) + (size_t)particle * RECORD_WORDS);
-    Sampled sampled[DIMENSION];
-#pragma unroll
-    for (int axis = 0; axis < DIMENSION; ++axis) {
-        i64 of_cage = found > 0 ? nearest_i64(divide((double)sum[axis], (double)found)) : drift_of(pair, centers, axis);
-        i64 relative = place_in_units(later, axis) - of_cage;
-        sampled[axis] = Sampled{(u32)relative, (i32)(relative >> 32), float_from_bits(later.velocity(axis))};
-    }
-    store_record(sample_of(records, pair.target) + (size_t)particle * RECORD_WORDS, sampled);
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use super::program::{THREADS, program_over_samples};
 use crate::engine::EngineError;
 use crate::engine::cuda::declare::{Const, Pointer, SharedHeader};
+use crate::engine::cuda::input_buffer::InputBuffer;
 use crate::engine::cuda::launch::{Grid, Kernels, kernels};
 use crate::engine::cuda::layout::Layout;
 use crate::engine::cuda::memory::{Buffer, Session};
@@ -15,7 +16,7 @@ pub struct CenterFinder {
     kernels: Arc<Kernels>,
     find_centers: CenterKernels,
     /// Numbers of the slots of the samples.
-    slots: Buffer,
+    slots: InputBuffer,
 }
 
 /// `Geometry` of the kernel.
@@ -78,7 +79,7 @@ impl CenterFinder {
         Ok(CenterFinder {
             find_centers: CenterKernels::load(&kernels)?,
             kernels,
-            slots: Buffer::new(session, samples * size_of::<u32>())?,
+            slots: InputBuffer::new(session, samples * size_of::<u32>())?,
         })
     }
 

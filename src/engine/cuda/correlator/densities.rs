@@ -5,6 +5,7 @@ use super::pairs::{COPIES, chunks};
 use super::particles::SampledRecords;
 use super::program::{CHUNKS, Chunk, DENSITY_CHUNK, MODE_SUMS, THREADS, program_over_samples};
 use crate::engine::cuda::declare::{Const, Pointer, device_struct, shared_header};
+use crate::engine::cuda::input_buffer::InputBuffer;
 use crate::engine::cuda::launch::{Grid, Kernels, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
@@ -69,7 +70,7 @@ pub struct DensityEvaluator {
     samples_at_once: usize,
     chunks: Buffer,
     vectors: Buffer,
-    slots: Buffer,
+    slots: InputBuffer,
     partial: Buffer,
     modes: Buffer,
     /// Centres of mass of the samples.
@@ -131,7 +132,7 @@ impl DensityEvaluator {
             samples_at_once,
             chunks: Buffer::holding(session, &chunks)?,
             vectors: Buffer::holding(session, evaluation.vectors.as_flattened())?,
-            slots: Buffer::new(session, samples_at_once * 4)?,
+            slots: InputBuffer::new(session, samples_at_once * 4)?,
             partial: Buffer::new(session, samples_at_once * chunks.len() * vector_count * 8)?,
             modes: Buffer::new(session, modes)?,
             centers: Buffer::new(session, centers)?,

@@ -141,8 +141,10 @@ impl Room {
         for offloaded in correlations {
             bytes += match offloaded {
                 Offloaded::Pairs(evaluation, _) => {
-                    let of_systems =
-                        || (0, pairs::capacity(evaluation, pairs::AtOnce::OfSystems(systems)).1);
+                    let of_systems = || {
+                        let at_once = pairs::AtOnce::OfSystems(systems);
+                        (0, pairs::Capacity::new(evaluation, at_once).device_bytes)
+                    };
                     let (more, bytes) = neighborhoods::needs(evaluation, systems, sample_bytes)
                         .unwrap_or_else(of_systems);
                     beside += more;

@@ -2,17 +2,25 @@
 //!
 //! In rounds, for whose samples there is room: the particles of the time origins are sorted by cell, and their neighbors are found,
 //! once for all pairs of an origin; then either places or bonds are counted, or later samples are written anew in the frame of the
-//! cages, and correlated with their origins as any others.
-use std::borrow::Cow;
+//! cages, and correlated with their origins as any others. The results of many rounds leave the GPU together: for each copy of results
+//! the threads of the host that average are called.
+mod shape;
+
 use std::sync::Arc;
 
-use super::origins::{Cells, Point, Search, SortedOrigins, over_particles, program_over_sorted};
-use super::pairs::{self, AtOnce, COPIES, PairEvaluator};
+use self::shape::{Shape, Sought, within_cages};
+pub use self::shape::{needs, needs_programs};
+use super::origins::{Point, Search, SortedOrigins, over_particles, program_over_sorted};
+use super::pairs::{COPIES, PairEvaluator};
 use super::particles::SampledRecords;
+use super::program::THREADS;
 use super::rounds::{Round, groups_of, rounds};
 use super::slots::Slot;
-use crate::engine::cuda::declare::{Const, Named, Pointer, device_struct, shared_header};
-use crate::engine::cuda::launch::kernels;
+use crate::engine::cuda::declare::{
+    Const, Named, Plain, Pointer, device_constants, device_struct, shared_header,
+};
+use crate::engine::cuda::input_buffer::InputBuffer;
+use crate::engine::cuda::launch::{Grid, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
 use crate::engine::cuda::samples::{Center, Records};
@@ -20,42 +28,7 @@ use crate::engine::cuda::transfer::{Piece, Transfer, aligned_size};
 use crate::engine::{EngineError, OfSystems, Pending};
 use crate::observable::dynamics::blocking::Due;
 use crate::observable::dynamics::bond_breaking::sum_of_shares;
-use crate::observable::dynamics::evaluation::{EvaluatedPairs, Evaluation, ParticleSum};
-use crate::system::SimulationBox;
-
-/// Bytes that may be taken by what is written for pairs (displacements and samples in the frame of the cages, or later places), and by the
-/// neighbors of origins.
-const MOST_BYTES: usize = 256 << 20;
-/// Pairs of a round, and those of bonds and cages for each of a number of systems.
-const MOST_PAIRS: usize = 1024;
-const MOST_PAIRS_WITH_NEIGHBORS: usize = 64;
-/// An origin has more pairs in all but the shortest blocks.
-const PAIRS_OF_ORIGIN: usize = 4;
-/// For more neighbors there is no room: they are searched for in each pair.
-const MOST_NEIGHBORS: usize = 96;
-
-/// What is looked for around the particles.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Sought {
-    /// Places that are taken again.
-    Places,
-    /// Bonds, and the distance at which they are broken.
-    Bonds(f64),
-    Cages,
-}
-
-/// How far is looked around the particles for what, and how much there is room for.
-struct Shape {
-    particles: usize,
-    cells: Cells,
-    radius: f64,
-    sought: Sought,
-    pairs: usize,
-    /// Of a particle: more are searched for again.
-    neighbors: usize,
-    /// What is written for a particle of a pair beside samples.
-    bytes_of_particle: usize,
-}
+use crate::observable::dynamics::evaluation::{EvaluatedPairs, Evaluation};
 
 device_struct! {
     /// Samples that are compared.
@@ -66,6 +39,15 @@ device_struct! {
         later_slot: u32,
         /// Slot for the later sample relative to cages.
         target: u32,
+    }
+}
+
+device_struct! {
+    /// The pairs of a round, one origin after the other.
+    pub struct PairsOfRound {
+        pairs: Pointer<Const<ComparedSamples>>,
+        /// Number of the first pair of each origin, and of all pairs.
+        first: Pointer<Const<u32>>,
     }
 }
 
@@ -82,7 +64,18 @@ device_struct! {
     }
 }
 
-shared_header!(SHARED = "shared/neighborhoods.cuh": ComparedSamples, Neighbors);
+device_constants! {
+    /// Particles of a block that takes all pairs of an origin, and sums over them that it keeps in shared memory.
+    mod pairs_of_origins: u32 {
+        PARTICLES_OF_BLOCK = 128;
+        MOST_SHARED_SUMS = 512;
+    }
+}
+
+use pairs_of_origins::PARTICLES_OF_BLOCK;
+
+shared_header!(SHARED = "shared/neighborhoods.cuh": ComparedSamples, PairsOfRound, Neighbors);
+shared_header!(PAIRS_OF_ORIGINS = "shared/pairs_of_origins.cuh": pairs_of_origins::Declaration);
 
 /// `Place` and `Moved` of the kernels, with padding.
 pub enum Place {}
@@ -107,15 +100,14 @@ kernels! {
             Pointer<u32>
         );
         find_neighbors(Pointer<Const<u32>>, Pointer<Const<Point>>, Neighbors);
-        sort_later(Records, Pointer<Const<ComparedSamples>>, Pointer<Const<Point>>, Pointer<Place>);
+        sort_later(Records, PairsOfRound, Pointer<Const<Point>>, Pointer<Place>);
         sum_bonds_kept(
-            Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Neighbors, Pointer<Const<Place>>, f32,
-            Pointer<u64>
+            PairsOfRound, Pointer<Const<u32>>, Pointer<Const<Point>>, Neighbors, Pointer<Const<Place>>, f32, Pointer<u64>
         );
-        displace(Records, Pointer<Const<ComparedSamples>>, Pointer<Const<Point>>, Pointer<Moved>);
+        displace(Records, PairsOfRound, Pointer<Const<Point>>, Pointer<Moved>);
         subtract_cages(
-            Records, Pointer<Const<ComparedSamples>>, Pointer<Const<u32>>, Pointer<Const<Point>>, Neighbors,
-            Pointer<Const<Center>>, Pointer<Const<Moved>>
+            Records, PairsOfRound, Pointer<Const<u32>>, Pointer<Const<Point>>, Neighbors, Pointer<Const<Center>>,
+            Pointer<Const<Moved>>
         );
     }
 }
@@ -125,6 +117,7 @@ pub fn program(dimension: usize, species: usize) -> Program {
     let text = include_str!("../../../../kernels/observable/neighborhoods.cu");
     let checks = NeighborhoodKernels::checks();
     program_over_sorted("neighborhoods.cu", text, dimension, species, SHARED, checks)
+        .include(&[PAIRS_OF_ORIGINS])
 }
 
 /// The kernels and their memory.
@@ -133,12 +126,23 @@ pub struct NeighborhoodEvaluator {
     kernels: NeighborhoodKernels,
     shape: Shape,
     species: usize,
-    work: Buffer,
+    work: InputBuffer,
     /// Of origins: how many each particle has, and after these which.
     neighbors: Buffer,
     /// What is written for the particles of pairs.
     of_pairs: Buffer,
     kind: Kind,
+}
+
+/// A round whose origins are sorted.
+struct Prepared {
+    pairs: PairsOfRound,
+    ends: Pointer<Const<u32>>,
+    points: Pointer<Const<Point>>,
+    neighbors: Neighbors,
+    /// Over the particles of all pairs, and over those of all origins, each for all its pairs.
+    grid: Grid,
+    grid_of_origins: Grid,
 }
 
 enum Kind {
@@ -190,106 +194,6 @@ struct Cages {
     first_target: u32,
 }
 
-impl Shape {
-    /// For a number of systems; `None` where it does not matter what lies around particles.
-    fn of(evaluation: &Evaluation, systems: usize, sample_bytes: usize) -> Option<Self> {
-        let counted = || {
-            evaluation.sums.iter().find_map(|sum| match sum {
-                ParticleSum::PlacesTaken(radius) => Some((*radius, Sought::Places)),
-                ParticleSum::BondsKept(bonds) => {
-                    Some((bonds.radius, Sought::Bonds(bonds.breaking_radius)))
-                }
-                _ => None,
-            })
-        };
-        let of_cages = evaluation.cage_radius.map(|radius| (radius, Sought::Cages));
-        let (radius, sought) = of_cages.or_else(counted)?;
-        let simulation_box = &evaluation.simulation_box;
-        let (particles, dimension) = (evaluation.particles(), simulation_box.dimension());
-        let with_neighbors = (systems * MOST_PAIRS_WITH_NEIGHBORS).min(MOST_PAIRS);
-        let (bytes_of_particle, most) = match sought {
-            Sought::Places => (0, MOST_PAIRS),
-            Sought::Bonds(_) => (16, with_neighbors),
-            Sought::Cages if dimension == 3 => (32, with_neighbors),
-            Sought::Cages => (16, with_neighbors),
-        };
-        let of_samples = if sought == Sought::Cages { sample_bytes } else { 0 };
-        let of_pair = particles * bytes_of_particle + of_samples;
-        let mut pairs = (MOST_BYTES / of_pair.max(1)).clamp(1, most);
-        if sought == Sought::Cages {
-            let within = within_cages(evaluation);
-            pairs = pairs.min(pairs::capacity(&within, AtOnce::Pairs(pairs)).0);
-        }
-        let neighbors = match sought {
-            Sought::Places => 0,
-            _ => room_for_neighbors(simulation_box, particles, radius),
-        };
-        let of_origin = 4 * particles * (neighbors + 1);
-        let of_pairs = pairs.div_ceil(PAIRS_OF_ORIGIN);
-        let origins = if neighbors > 0 { of_pairs.min(MOST_BYTES / of_origin) } else { usize::MAX };
-        let cells = Cells::new(simulation_box, &evaluation.species);
-        Some(Shape {
-            particles,
-            cells: cells.of_systems(systems, origins),
-            radius,
-            sought,
-            pairs,
-            neighbors,
-            bytes_of_particle,
-        })
-    }
-
-    /// Samples that are written beside those that were taken.
-    fn targets(&self) -> usize {
-        if self.sought == Sought::Cages { self.pairs } else { 0 }
-    }
-
-    /// Of what is written for pairs, and of neighbors.
-    fn bytes(&self) -> [usize; 2] {
-        let columns = if self.neighbors > 0 { self.neighbors + 1 } else { 0 };
-        let of_pairs = self.pairs * self.particles * self.bytes_of_particle;
-        [of_pairs, 4 * self.cells.origins() * self.particles * columns]
-    }
-}
-
-/// Room for the neighbors of a particle, which hardly any exceeds; zero where neighbors or particles are too many to be stored.
-fn room_for_neighbors(simulation_box: &SimulationBox, particles: usize, radius: f64) -> usize {
-    let ball = match simulation_box.dimension() {
-        3 => 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3),
-        _ => std::f64::consts::PI * radius.powi(2),
-    };
-    let expected = particles as f64 / simulation_box.volume() * ball;
-    let room = (1.5 * expected).ceil() + 8.0;
-    let fits = room <= MOST_NEIGHBORS as f64 && 4.0 * particles as f64 * room < MOST_BYTES as f64;
-    if fits { room as usize } else { 0 }
-}
-
-/// Whether it matters what lies around the particles, and what is then evaluated for pairs of samples by themselves.
-pub fn needs_programs(evaluation: &Evaluation) -> (bool, Option<Cow<'_, Evaluation>>) {
-    if Shape::of(evaluation, 1, 0).is_none() {
-        return (false, Some(Cow::Borrowed(evaluation)));
-    }
-    let in_cages = evaluation.cage_radius.is_some();
-    (true, in_cages.then(|| Cow::Owned(within_cages(evaluation))))
-}
-
-/// What is evaluated of samples in the frame of the cages. The centre of mass has no part in what is relative to cages.
-fn within_cages(evaluation: &Evaluation) -> Evaluation {
-    Evaluation { remove_drift: false, ..evaluation.clone() }
-}
-
-/// Whether it matters what lies around the particles of a number of systems: samples beside those that are taken, and bytes on the GPU
-/// without them.
-pub fn needs(evaluation: &Evaluation, systems: usize, sample_bytes: usize) -> Option<(usize, u64)> {
-    let shape = Shape::of(evaluation, systems, sample_bytes)?;
-    let correlated = match shape.sought {
-        Sought::Cages => pairs::capacity(&within_cages(evaluation), AtOnce::Pairs(shape.pairs)).1,
-        Sought::Places | Sought::Bonds(_) => 0,
-    };
-    let bytes = shape.bytes().iter().sum::<usize>() as u64;
-    Some((shape.targets(), shape.cells.device_bytes() + bytes + correlated))
-}
-
 impl NeighborhoodEvaluator {
     /// `first_target`: number of the first of the samples that [`needs`] asks for.
     ///
@@ -315,20 +219,20 @@ impl NeighborhoodEvaluator {
         let origins =
             SortedOrigins::new(session, &program, simulation_box, all, shape.cells, search)?;
         let kernels = NeighborhoodKernels::load(&origins.kernels)?;
-        let counted = |size: usize| Counted::new(session, shape.pairs * species, size);
+        let counted = |size: usize| Counted::new(session, shape.pairs_in_all * species, size);
         let kind = match shape.sought {
             Sought::Places => Kind::Places(counted(4)?),
             Sought::Bonds(radius) => Kind::Bonds(counted(8)?, (radius * radius) as f32),
             Sought::Cages => {
-                let (within, at_once) = (within_cages(evaluation), AtOnce::Pairs(shape.pairs));
-                let evaluator = PairEvaluator::new(session, &within, at_once)?;
+                let within = within_cages(evaluation);
+                let evaluator = PairEvaluator::new(session, &within, shape.at_once())?;
                 Kind::Cages(Box::new(Cages { evaluator, first_target }))
             }
         };
         let [of_pairs, neighbors] = shape.bytes();
         Ok(NeighborhoodEvaluator {
             species,
-            work: Buffer::new(session, (shape.cells.origins() + 4 * shape.pairs) * 4)?,
+            work: InputBuffer::new(session, 4 * shape.words())?,
             neighbors: Buffer::new(session, neighbors)?,
             of_pairs: Buffer::new(session, of_pairs)?,
             origins,
@@ -347,69 +251,157 @@ impl NeighborhoodEvaluator {
         samples: SampledRecords<'_>,
     ) -> Result<Vec<Pending<OfSystems<EvaluatedPairs>>>, EngineError> {
         let most = [self.shape.cells.origins(), self.shape.pairs];
-        rounds(due, samples.numbering, |slot| slot.number, lag_index, most)
-            .iter()
-            .map(|round| self.evaluate_round(round, samples))
-            .collect()
+        let rounds = rounds(due, samples.numbering, |slot| slot.number, lag_index, most);
+        let mut pending = Vec::new();
+        let mut rest = rounds.as_slice();
+        while !rest.is_empty() {
+            let mut pairs = 0;
+            let fits = |round: &&Round| {
+                pairs += round.pairs.len();
+                pairs <= self.shape.pairs_in_all
+            };
+            let (now, later) = rest.split_at(rest.iter().take_while(fits).count());
+            assert!(!now.is_empty(), "a round fits");
+            rest = later;
+            pending.push(self.evaluate_rounds(now, samples)?);
+        }
+        Ok(pending)
     }
 
-    fn evaluate_round(
+    /// The same for rounds whose results leave the GPU together.
+    fn evaluate_rounds(
         &self,
-        round: &Round,
+        rounds: &[Round],
         samples: SampledRecords<'_>,
     ) -> Result<Pending<OfSystems<EvaluatedPairs>>, EngineError> {
-        let SampledRecords { records, centers, numbering } = samples;
-        // Pairs after the origins.
-        let mut work = round.origins.clone();
         let first_target = match &self.kind {
             Kind::Cages(cages) => cages.first_target,
             Kind::Places(_) | Kind::Bonds(..) => 0,
         };
-        for (&(place, [origin, later], _), target) in round.pairs.iter().zip(first_target..) {
-            work.extend([place, origin, later, target]);
+        let mut work = Vec::new();
+        let mut starts = Vec::new();
+        for round in rounds {
+            starts.push(work.len());
+            work.extend(&round.origins);
+            work.extend(round.first_pairs());
+            for (&(place, [origin, later], _), target) in round.pairs.iter().zip(first_target..) {
+                work.extend([place, origin, later, target]);
+            }
         }
         self.work.write(&work)?;
-        let origins = self.work.pointer::<u32>();
-        let pairs = Pointer::at(origins.add(round.origins.len()).address());
-        let (ends, points) = (self.origins.ends.pointer(), self.origins.points.pointer());
-        self.origins.sort(records, origins.to_const(), round.origins.len())?;
-        let kernels = &self.origins.kernels;
-        let neighbors = self.find_neighbors(round.origins.len())?;
-        let grid = over_particles(self.shape.particles, round.pairs.len());
-        let count = round.pairs.len() * self.species;
+        let prepared = |number: usize| -> Result<Prepared, EngineError> {
+            let origins = self.work.pointer::<u32>().add(starts[number]);
+            self.prepare(&rounds[number], origins, samples.records)
+        };
+        let of_pairs = || rounds.iter().flat_map(|round| &round.pairs);
+        let count = of_pairs().count() * self.species;
         let lags = || {
-            let of_pairs = round.pairs.iter().map(|&(_, [origin, _], lag)| (origin, lag));
-            let (numbers, lags): (Vec<u32>, Vec<u32>) = of_pairs.unzip();
-            numbering.by_system(numbers, lags)
+            let (numbers, lags): (Vec<u32>, Vec<u32>) =
+                of_pairs().map(|&(_, [origin, _], lag)| (origin, lag)).unzip();
+            samples.numbering.by_system(numbers, lags)
         };
         match &self.kind {
             Kind::Places(places) => {
-                let Counted { buffer, size, .. } = places;
-                buffer.clear(count * size)?;
-                let arguments = (records, pairs, ends, points, centers.pointer(), buffer.pointer());
-                kernels.launch(self.kernels.count_places, grid, arguments)?;
+                self.count(rounds, places, prepared, |prepared, counts| {
+                    self.count_places(prepared, samples, counts)
+                })?;
                 places.fetch(count, lags(), |bytes| f64::from(u32::from_ne_bytes(array(bytes))))
             }
             Kind::Bonds(bonds, squared_radius) => {
-                let Counted { buffer, size, .. } = bonds;
-                buffer.clear(count * size)?;
-                let places = self.of_pairs.pointer::<Place>();
-                kernels.launch(self.kernels.sort_later, grid, (records, pairs, points, places))?;
-                let (places, shares) = (places.to_const(), buffer.pointer());
-                let arguments = (pairs, ends, points, neighbors, places, *squared_radius, shares);
-                kernels.launch(self.kernels.sum_bonds_kept, grid, arguments)?;
+                self.count(rounds, bonds, prepared, |prepared, shares| {
+                    self.sum_bonds_kept(prepared, samples.records, *squared_radius, shares)
+                })?;
                 bonds.fetch(count, lags(), |bytes| sum_of_shares(u64::from_ne_bytes(array(bytes))))
             }
             Kind::Cages(cages) => {
-                let moved = self.of_pairs.pointer::<Moved>();
-                kernels.launch(self.kernels.displace, grid, (records, pairs, points, moved))?;
-                let (centers, moved) = (centers.pointer(), moved.to_const());
-                let arguments = (records, pairs, ends, points, neighbors, centers, moved);
-                kernels.launch(self.kernels.subtract_cages, grid, arguments)?;
-                let groups = groups_of(round, cages.first_target, cages.evaluator.slots());
-                cages.evaluator.evaluate_groups(&groups, samples)
+                let slots = cages.evaluator.slots();
+                let groups = |round| groups_of(round, cages.first_target, slots);
+                let groups: Vec<_> = rounds.iter().map(groups).collect();
+                cages.evaluator.evaluate_rounds(&groups, samples, |number| {
+                    self.subtract_cages(&prepared(number)?, samples)
+                })
             }
         }
+    }
+
+    /// Has the particles of the origins of a round sorted, and their neighbors found. `origins`: where their slots lie, after them where
+    /// their pairs begin, and these.
+    fn prepare(
+        &self,
+        round: &Round,
+        origins: Pointer<u32>,
+        records: Records,
+    ) -> Result<Prepared, EngineError> {
+        let count = round.origins.len();
+        self.origins.sort(records, origins.to_const(), count)?;
+        let blocks = (self.shape.particles as u32).div_ceil(PARTICLES_OF_BLOCK);
+        Ok(Prepared {
+            pairs: PairsOfRound {
+                pairs: Pointer::at(origins.add(2 * count + 1).address()),
+                first: origins.add(count).to_const(),
+            },
+            ends: self.origins.ends.pointer(),
+            points: self.origins.points.pointer(),
+            neighbors: self.find_neighbors(count)?,
+            grid: over_particles(self.shape.particles, round.pairs.len()),
+            grid_of_origins: Grid::in_two_dimensions((blocks, count as u32), THREADS),
+        })
+    }
+
+    /// Has numbers of pairs counted by `launch`, one round after the other: it learns where those of its round go.
+    fn count<T: Plain>(
+        &self,
+        rounds: &[Round],
+        Counted { buffer, size, .. }: &Counted,
+        prepared: impl Fn(usize) -> Result<Prepared, EngineError>,
+        launch: impl Fn(&Prepared, Pointer<T>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        assert!(*size == size_of::<T>());
+        let pairs: usize = rounds.iter().map(|round| round.pairs.len()).sum();
+        buffer.clear(pairs * self.species * size)?;
+        let mut first = 0;
+        for (number, round) in rounds.iter().enumerate() {
+            launch(&prepared(number)?, buffer.pointer::<T>().add(first * self.species))?;
+            first += round.pairs.len();
+        }
+        Ok(())
+    }
+
+    fn count_places(
+        &self,
+        &Prepared { pairs, ends, points, grid, .. }: &Prepared,
+        SampledRecords { records, centers, .. }: SampledRecords<'_>,
+        counts: Pointer<u32>,
+    ) -> Result<(), EngineError> {
+        let arguments = (records, pairs.pairs, ends, points, centers.pointer(), counts);
+        self.origins.kernels.launch(self.kernels.count_places, grid, arguments)
+    }
+
+    fn sum_bonds_kept(
+        &self,
+        &Prepared { pairs, ends, points, neighbors, grid_of_origins: grid, .. }: &Prepared,
+        records: Records,
+        squared_radius: f32,
+        shares: Pointer<u64>,
+    ) -> Result<(), EngineError> {
+        let (kernels, places) = (&self.origins.kernels, self.of_pairs.pointer::<Place>());
+        kernels.launch(self.kernels.sort_later, grid, (records, pairs, points, places))?;
+        let arguments = (pairs, ends, points, neighbors, places.to_const(), squared_radius, shares);
+        kernels.launch(self.kernels.sum_bonds_kept, grid, arguments)
+    }
+
+    fn subtract_cages(
+        &self,
+        prepared: &Prepared,
+        SampledRecords { records, centers, .. }: SampledRecords<'_>,
+    ) -> Result<(), EngineError> {
+        let &Prepared { pairs, ends, points, neighbors, grid_of_origins, .. } = prepared;
+        let (kernels, moved) = (&self.origins.kernels, self.of_pairs.pointer::<Moved>());
+        let arguments = (records, pairs, points, moved);
+        kernels.launch(self.kernels.displace, grid_of_origins, arguments)?;
+        let (centers, moved) = (centers.pointer(), moved.to_const());
+        let arguments = (records, pairs, ends, points, neighbors, centers, moved);
+        kernels.launch(self.kernels.subtract_cages, grid_of_origins, arguments)
     }
 
     /// Has those of a number of sorted origins found, if there is room for them.

@@ -18,7 +18,7 @@ use crate::system::{SimulationBox, Species};
 const MOST_BYTES: usize = 256 << 20;
 /// Samples that are sorted at once, for each of a number of systems and in all.
 const MOST_ORIGINS: usize = 64;
-const MOST_ORIGINS_OF_SYSTEMS: usize = 512;
+const MOST_ORIGINS_OF_SYSTEMS: usize = 1024;
 /// Of more particles each sample is sorted by many blocks.
 const MOST_PARTICLES_OF_BLOCK: usize = SORTING_THREADS as usize;
 
@@ -31,7 +31,8 @@ pub struct Search {
     pub bins: (usize, f64),
 }
 
-/// Cells with about one particle in each.
+/// Cells of about the distance of neighboring particles; as wide as the radius of a search that does not reach much farther, but along the
+/// last axis, along which cells follow each other: so a search goes over few rows of cells.
 #[derive(Clone, Copy, Debug)]
 pub struct Cells {
     particles: usize,
@@ -40,15 +41,16 @@ pub struct Cells {
 }
 
 impl Cells {
-    pub fn new(simulation_box: &SimulationBox, species: &[Species]) -> Self {
+    pub fn new(simulation_box: &SimulationBox, species: &[Species], radius: f64) -> Self {
         let particles: usize = species.iter().map(|species| species.count).sum();
         let dimension = simulation_box.dimension();
         let spacing =
             (simulation_box.volume() / particles.max(1) as f64).powf(1.0 / dimension as f64);
         let edges = simulation_box.padded_edges();
-        let cells = std::array::from_fn(|axis| match axis < dimension {
-            true => ((edges[axis] / spacing) as u32).max(1),
-            false => 1,
+        let across = if radius < 2.0 * spacing { radius.max(spacing) } else { spacing };
+        let cells = std::array::from_fn(|axis| {
+            let width = if axis + 1 < dimension { across } else { spacing };
+            if axis < dimension { ((edges[axis] / width) as u32).max(1) } else { 1 }
         });
         Cells { particles, cells, most_origins: MOST_ORIGINS }
     }
@@ -257,13 +259,17 @@ mod tests {
             [(vec![10.0, 10.0, 10.0], 1200), (vec![40.0, 3.0], 100), (vec![400.0; 3], 60_000_000)]
         {
             let species = [Species { name: "A".into(), count, mass: 1.0 }];
-            let cells = Cells::new(&SimulationBox::new(&edges), &species);
+            let cells = Cells::new(&SimulationBox::new(&edges), &species, 0.3);
             let of_cell = count as f64 / cells.count() as f64;
             assert!((0.9..2.0).contains(&of_cell), "{cells:?}");
             assert!(cells.origins() == 1 || cells.device_bytes() <= MOST_BYTES as u64);
             assert!(cells.origins() <= MOST_ORIGINS);
             assert!(cells.of_systems(100, usize::MAX).origins() >= cells.origins());
             assert!(cells.of_systems(100, 3).origins() <= 3);
+            // A search over neighbors goes over wider cells, one over many over as narrow ones.
+            let [wide, narrow] =
+                [1.4, 30.0].map(|radius| Cells::new(&SimulationBox::new(&edges), &species, radius));
+            assert!(wide.count() <= cells.count() && narrow.count() == cells.count());
         }
     }
 }

@@ -12,6 +12,7 @@ use super::slots::Slot;
 use crate::engine::cuda::declare::{
     Const, Plain, Pointer, SharedHeader, device_struct, shared_header,
 };
+use crate::engine::cuda::input_buffer::InputBuffer;
 use crate::engine::cuda::launch::{Grid, Kernels, kernels};
 use crate::engine::cuda::layout::Layout;
 use crate::engine::cuda::memory::{Buffer, Session};
@@ -54,10 +55,10 @@ pub struct PairEvaluator {
     /// The wanted sums in those of the kernels.
     columns: Arc<[Column]>,
     shared_bytes: usize,
-    pairs_at_once: usize,
+    capacity: Capacity,
     chunks: Buffer,
     /// Groups, and the pairs after them.
-    work: Buffer,
+    work: InputBuffer,
     partial: Buffer,
     sums: Buffer,
     counts: Buffer,
@@ -128,29 +129,45 @@ kernels! {
     }
 }
 
-/// What is evaluated at once, if it fits: pairs of a number of systems, or no more than a number of pairs.
+/// What is evaluated at once, if it fits: pairs of a number of systems; or no more than a number of pairs in each of several rounds, and
+/// in all of them.
 #[derive(Clone, Copy)]
 pub enum AtOnce {
     OfSystems(usize),
-    Pairs(usize),
+    InRounds([usize; 2]),
 }
 
-/// Pairs evaluated at once, and the bytes that the evaluation takes on the GPU.
-pub fn capacity(evaluation: &Evaluation, at_once: AtOnce) -> (usize, u64) {
-    let (chunks, _) = chunks(&evaluation.species, CHUNK);
-    let (species, bins) = (evaluation.species.len(), program::bins(evaluation));
-    let width = evaluation.width() - bins;
-    let of_chunks = chunks.len() * width * 4;
-    let of_pair = species * (8 * width + 4 * bins);
-    let fitting = MOST_PARTIAL_BYTES / of_chunks.max(of_pair).max(1);
-    let most = match at_once {
-        AtOnce::OfSystems(systems) => {
-            (systems * MOST_PAIRS).min(MOST_SUM_BYTES / of_pair.max(1)).max(MOST_PAIRS)
-        }
-        AtOnce::Pairs(pairs) => pairs.max(MOST_PAIRS_OF_GROUP),
-    };
-    let pairs = fitting.clamp(MOST_PAIRS_OF_GROUP, most);
-    (pairs, (pairs * (of_chunks + 2 * of_pair)) as u64)
+/// Pairs of a round and of all rounds that are evaluated at once, and the bytes that this takes on the GPU.
+#[derive(Clone, Copy)]
+pub struct Capacity {
+    pub of_round: usize,
+    pub of_all: usize,
+    pub device_bytes: u64,
+}
+
+impl Capacity {
+    pub fn new(evaluation: &Evaluation, at_once: AtOnce) -> Self {
+        let (chunks, _) = chunks(&evaluation.species, CHUNK);
+        let (species, bins) = (evaluation.species.len(), program::bins(evaluation));
+        let width = evaluation.width() - bins;
+        let of_chunks = chunks.len() * width * 4;
+        let of_pair = species * (8 * width + 4 * bins);
+        let fitting = MOST_PARTIAL_BYTES / of_chunks.max(of_pair).max(1);
+        let fitting_sums = MOST_SUM_BYTES / of_pair.max(1);
+        let most = match at_once {
+            AtOnce::OfSystems(systems) => (systems * MOST_PAIRS).min(fitting_sums).max(MOST_PAIRS),
+            AtOnce::InRounds([of_round, _]) => of_round.max(MOST_PAIRS_OF_GROUP),
+        };
+        let of_round = fitting.clamp(MOST_PAIRS_OF_GROUP, most);
+        let of_all = match at_once {
+            AtOnce::OfSystems(_) => of_round,
+            AtOnce::InRounds([_, in_all]) => in_all.min(fitting_sums).max(of_round),
+        };
+        // A group has a pair at least.
+        let of_work = size_of::<Group>() + 4;
+        let device_bytes = (of_round * of_chunks + of_all * (2 * of_pair + of_work)) as u64;
+        Capacity { of_round, of_all, device_bytes }
+    }
 }
 
 /// Samples of a group, as many as the shared memory of a block holds beside the bins, and the bytes of both.
@@ -201,11 +218,11 @@ impl PairEvaluator {
         let pair_kernels = PairKernels::load(&kernels)?;
         kernels.allow_shared_memory(pair_kernels.correlate, shared_bytes)?;
         let (species, width) = (evaluation.species.len(), evaluation.width() - bins);
-        let (pairs_at_once, _) = capacity(evaluation, at_once);
-        let sums = pairs_at_once * species * width * 8;
-        let counts = pairs_at_once * species * bins * 4;
+        let capacity = Capacity::new(evaluation, at_once);
+        let sums = capacity.of_all * species * width * 8;
+        let counts = capacity.of_all * species * bins * 4;
         // A group has a pair at least.
-        let work = pairs_at_once * (size_of::<Group>() + 4);
+        let work = capacity.of_all * (size_of::<Group>() + 4);
         let transfer = Transfer::new(session, aligned_size(sums) + aligned_size(counts))?;
         transfer.reserve(COPIES)?;
         Ok(PairEvaluator {
@@ -218,10 +235,10 @@ impl PairEvaluator {
             bins,
             columns: columns(evaluation).into(),
             shared_bytes,
-            pairs_at_once,
+            capacity,
             chunks: Buffer::holding(session, &chunks)?,
-            work: Buffer::new(session, work)?,
-            partial: Buffer::new(session, pairs_at_once * chunks.len() * width * 4)?,
+            work: InputBuffer::new(session, work)?,
+            partial: Buffer::new(session, capacity.of_round * chunks.len() * width * 4)?,
             sums: Buffer::new(session, sums)?,
             counts: Buffer::new(session, counts)?,
             transfer,
@@ -247,13 +264,13 @@ impl PairEvaluator {
             let mut pairs = 0;
             let fits = |group: &&SampleGroup| {
                 pairs += group.pairs.len();
-                pairs <= self.pairs_at_once
+                pairs <= self.capacity.of_all
             };
             let (now, later) = rest.split_at(rest.iter().take_while(fits).count());
             assert!(!now.is_empty(), "a group fits");
             rest = later;
             let pairs: usize = now.iter().map(|group| group.pairs.len()).sum();
-            let at_once = (self.pairs_at_once / pairs).min(MOST_GROUPS / now.len()).max(1);
+            let at_once = (self.capacity.of_all / pairs).min(MOST_GROUPS / now.len()).max(1);
             let systems = samples.numbering.systems;
             for first in (0..systems).step_by(at_once) {
                 let of = first..systems.min(first + at_once);
@@ -278,58 +295,50 @@ impl PairEvaluator {
             })
         };
         let of_systems: Vec<SampleGroup> = systems.flat_map(of_system).collect();
-        self.evaluate_groups(&of_systems, samples)
+        self.evaluate_rounds(&[of_systems], samples, |_| Ok(()))
     }
 
-    /// The same for groups of at most [`slots`](Self::slots) samples, which lie one system after the other.
-    pub fn evaluate_groups(
+    /// The same for rounds of groups of at most [`slots`](Self::slots) samples, which lie one system after the other. `before` launches
+    /// what goes before a round.
+    pub fn evaluate_rounds(
         &self,
-        groups: &[SampleGroup],
+        rounds: &[Vec<SampleGroup>],
         samples: SampledRecords<'_>,
+        mut before: impl FnMut(usize) -> Result<(), EngineError>,
     ) -> Result<Pending<OfSystems<EvaluatedPairs>>, EngineError> {
-        let SampledRecords { records, centers, numbering } = samples;
         let mut work: Vec<u32> = Vec::new();
-        let mut pairs = 0;
-        for SampleGroup { samples, pairs: of_group } in groups {
-            let mut group = Group {
-                slots: samples.len() as u32,
-                first_pair: pairs,
-                pairs: of_group.len() as u32,
-                ..Group::default()
-            };
-            group.slot[..samples.len()].copy_from_slice(samples);
-            let words = group.bytes().as_chunks::<4>().0;
-            work.extend(words.iter().map(|&word| u32::from_ne_bytes(word)));
-            pairs += of_group.len() as u32;
+        for groups in rounds {
+            let mut pairs = 0;
+            for SampleGroup { samples, pairs: of_group } in groups {
+                let mut group = Group {
+                    slots: samples.len() as u32,
+                    first_pair: pairs,
+                    pairs: of_group.len() as u32,
+                    ..Group::default()
+                };
+                group.slot[..samples.len()].copy_from_slice(samples);
+                let words = group.bytes().as_chunks::<4>().0;
+                work.extend(words.iter().map(|&word| u32::from_ne_bytes(word)));
+                pairs += of_group.len() as u32;
+            }
         }
+        let groups = || rounds.iter().flatten();
         work.extend(
-            groups.iter().flat_map(|group| &group.pairs).map(|pair| pair.origin | pair.later << 16),
+            groups().flat_map(|group| &group.pairs).map(|pair| pair.origin | pair.later << 16),
         );
         self.work.write(&work)?;
-        let groups_at = self.work.pointer::<Group>();
-        let pairs_at = Pointer::at(groups_at.add(groups.len()).address());
-        let pair_count = pairs as usize * self.species;
-        let lengths = [pair_count * self.width * 8, pair_count * self.bins * 4];
+        let all: usize = groups().map(|group| group.pairs.len()).sum();
+        let lengths = [all * self.species * self.width * 8, all * self.species * self.bins * 4];
         self.counts.clear(lengths[1])?;
-        let PairKernels { correlate, add_chunks } = self.pair_kernels;
-        let grid = Grid {
-            blocks: (self.chunk_count as u32, groups.len() as u32),
-            shared_bytes: self.shared_bytes,
-            ..Grid::of(1, THREADS)
-        };
-        let arguments = (
-            records,
-            groups_at.to_const(),
-            pairs_at,
-            self.chunks.pointer(),
-            centers.pointer(),
-            self.partial.pointer(),
-            self.counts.pointer(),
-        );
-        self.kernels.launch(correlate, grid, arguments)?;
-        if self.width > 0 {
-            let arguments = (self.partial.pointer(), self.chunk_count as u32, self.sums.pointer());
-            self.kernels.launch(add_chunks, Grid::of(pairs, THREADS), arguments)?;
+        let first_pair = self.work.pointer::<Group>().add(groups().count()).address();
+        let (mut group, mut pair) = (0, 0);
+        for (number, groups) in rounds.iter().enumerate() {
+            before(number)?;
+            let pairs: usize = groups.iter().map(|group| group.pairs.len()).sum();
+            let groups_at = self.work.pointer::<Group>().add(group);
+            self.launch_round(groups_at, groups.len(), first_pair, [pair, pairs], samples)?;
+            group += groups.len();
+            pair += pairs;
         }
         let pieces: Vec<Piece> = [&self.sums, &self.counts]
             .into_iter()
@@ -338,17 +347,51 @@ impl PairEvaluator {
             .map(|(buffer, bytes)| Piece { buffer, bytes })
             .collect();
         let arriving = self.transfer.begin(&pieces)?;
-        let lags = groups.iter().flat_map(|group| {
+        let lags = groups().flat_map(|group| {
             let lag = |pair: &SamplePair| (group.samples[0], pair.lag);
             group.pairs.iter().map(lag)
         });
         let (numbers, lags): (Vec<u32>, Vec<u32>) = lags.unzip();
-        let lags = numbering.by_system(numbers, lags);
+        let lags = samples.numbering.by_system(numbers, lags);
         let (columns, element_sizes) = (self.columns.clone(), [self.width, self.bins]);
         let species = self.species;
         Ok(Pending::new(move || {
             arrived(&arriving, lags, &columns, lengths, species, element_sizes)
         }))
+    }
+
+    /// Launches what evaluates groups of pairs: `count` of these from number `first` on. `all_pairs`: where the pairs of all rounds lie.
+    fn launch_round(
+        &self,
+        groups: Pointer<Group>,
+        group_count: usize,
+        all_pairs: u64,
+        [first, count]: [usize; 2],
+        SampledRecords { records, centers, .. }: SampledRecords<'_>,
+    ) -> Result<(), EngineError> {
+        let PairKernels { correlate, add_chunks } = self.pair_kernels;
+        let grid = Grid {
+            blocks: (self.chunk_count as u32, group_count as u32),
+            shared_bytes: self.shared_bytes,
+            ..Grid::of(1, THREADS)
+        };
+        let (sums, counts) = (self.sums.pointer::<f64>(), self.counts.pointer::<u32>());
+        let arguments = (
+            records,
+            groups.to_const(),
+            Pointer::<u32>::at(all_pairs).add(first).to_const(),
+            self.chunks.pointer(),
+            centers.pointer(),
+            self.partial.pointer(),
+            counts.add(first * self.species * self.bins),
+        );
+        self.kernels.launch(correlate, grid, arguments)?;
+        if self.width == 0 {
+            return Ok(());
+        }
+        let sums = sums.add(first * self.species * self.width);
+        let arguments = (self.partial.pointer(), self.chunk_count as u32, sums);
+        self.kernels.launch(add_chunks, Grid::of(count as u32, THREADS), arguments)
     }
 }
 

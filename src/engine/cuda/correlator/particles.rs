@@ -11,6 +11,7 @@ use super::slots::{Numbering, Slot, SlotPool};
 use super::structure::{BondOrderEvaluator, StructureEvaluator};
 use crate::engine::cuda::advance::SampleTimes;
 use crate::engine::cuda::declare::Pointer;
+use crate::engine::cuda::input_buffer::InputBuffer;
 use crate::engine::cuda::launch::Kernels;
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::samples::{self, Center, Records, SamplingConstant};
@@ -40,7 +41,7 @@ pub struct ParticleSampling {
     /// Where the records of the particles of each system are, by id, one system after the other; `None` in id order.
     places: Option<Buffer>,
     /// Slots of the launch, which reads them again when it continues after its lists have grown.
-    table: Buffer,
+    table: InputBuffer,
     pool: Arc<SlotPool>,
     /// Slots that the present launch fills.
     coming: Vec<Arc<Slot>>,
@@ -120,7 +121,7 @@ impl ParticleSampling {
                 .map(|places| Buffer::holding(session, &places))
                 .transpose()?,
             // Launches look one further.
-            table: Buffer::new(session, (room.batch + 1) * 4)?,
+            table: InputBuffer::new(session, (room.batch + 1) * 4)?,
             pool: SlotPool::new(room.slots),
             room,
             coming: Vec::new(),

@@ -11,6 +11,14 @@ pub struct Round {
     pub pairs: Vec<(u32, [u32; 2], u32)>,
 }
 
+impl Round {
+    /// Number of the first pair of each origin, and of all pairs.
+    pub fn first_pairs(&self) -> impl Iterator<Item = u32> {
+        let first = |place| self.pairs.partition_point(|&(of, ..)| of < place) as u32;
+        (0..=self.origins.len() as u32).map(first)
+    }
+}
+
 /// What is due, of one system after the other, in rounds of as many origins and pairs at most. `slot`: that of a sample;
 /// `lag_index` as of a blocking scheme, `None` for what is not wanted.
 pub fn rounds<S>(
@@ -95,6 +103,12 @@ mod tests {
             let (mut found, mut in_groups) = (Vec::new(), Vec::new());
             for round in &rounds {
                 assert!(round.origins.len() <= most[0] && round.pairs.len() <= most[1]);
+                let first_pairs: Vec<u32> = round.first_pairs().collect();
+                assert!(first_pairs.len() == round.origins.len() + 1 && first_pairs[0] == 0);
+                for (number, &(place, ..)) in (0..).zip(&round.pairs) {
+                    let [first, next] = [0, 1].map(|more| first_pairs[place as usize + more]);
+                    assert!((first..next).contains(&number));
+                }
                 for &(place, slots, lag) in &round.pairs {
                     assert_eq!(round.origins[place as usize], slots[0]);
                     found.push((slots, lag));

@@ -7,6 +7,7 @@ use super::pairs::COPIES;
 use super::particles::SampledRecords;
 use super::program::THREADS;
 use crate::engine::cuda::declare::{Const, Pointer, device_constants, shared_header};
+use crate::engine::cuda::input_buffer::InputBuffer;
 use crate::engine::cuda::launch::{Grid, kernels};
 use crate::engine::cuda::memory::{Buffer, Session};
 use crate::engine::cuda::program::Program;
@@ -62,7 +63,7 @@ pub struct StructureEvaluator {
     bins: usize,
     parts: u32,
     samples_at_once: usize,
-    slots: Buffer,
+    slots: InputBuffer,
     counts: Buffer,
     transfer: Transfer,
 }
@@ -75,15 +76,20 @@ fn pairs_of_species(species: usize) -> usize {
 fn capacity(evaluation: &StructureEvaluation) -> (usize, usize) {
     let DensityEvaluation { simulation_box, species, .. } = &evaluation.densities;
     let of_sample = pairs_of_species(species.len()) * evaluation.bins * 8;
-    let origins = Cells::new(simulation_box, species).origins();
+    let origins = Cells::new(simulation_box, species, radius(evaluation)).origins();
     let samples = origins.min(MOST_BYTES / of_sample.max(1)).max(1);
     (samples, samples * of_sample)
+}
+
+/// Distance up to which pairs are counted.
+fn radius(evaluation: &StructureEvaluation) -> f64 {
+    evaluation.bins as f64 * evaluation.bin_width
 }
 
 /// Bytes on the GPU beside those of the samples, of which batches have this number together.
 pub fn structure_bytes(evaluation: &StructureEvaluation, samples: usize) -> u64 {
     let densities = &evaluation.densities;
-    let cells = Cells::new(&densities.simulation_box, &densities.species);
+    let cells = Cells::new(&densities.simulation_box, &densities.species, radius(evaluation));
     let (_, counts) = capacity(evaluation);
     cells.device_bytes() + 2 * counts as u64 + densities::device_bytes(densities, samples)
 }
@@ -97,10 +103,10 @@ impl StructureEvaluator {
         let of_densities = &evaluation.densities;
         let (simulation_box, species) = (&of_densities.simulation_box, &of_densities.species);
         let program = program(simulation_box.dimension(), species.len());
-        let radius = evaluation.bins as f64 * evaluation.bin_width;
+        let radius = radius(evaluation);
         let bins = (evaluation.bins, evaluation.bin_width);
         let search = Search { radius, remove_drift: false, bins };
-        let cells = Cells::new(simulation_box, species);
+        let cells = Cells::new(simulation_box, species, radius);
         let origins =
             SortedOrigins::new(session, &program, simulation_box, species, cells, search)?;
         let densities = DensityEvaluator::new(session, of_densities, most_samples)?;
@@ -119,7 +125,7 @@ impl StructureEvaluator {
             bins: evaluation.bins,
             parts: cells.layers_within(simulation_box, radius).clamp(1, MOST_PARTS),
             samples_at_once,
-            slots: Buffer::new(session, samples_at_once * 4)?,
+            slots: InputBuffer::new(session, samples_at_once * 4)?,
             counts: Buffer::new(session, counts)?,
             transfer,
         })
@@ -187,14 +193,14 @@ pub struct BondOrderEvaluator {
     kernels: StructureKernels,
     particles: u32,
     samples_at_once: usize,
-    slots: Buffer,
+    slots: InputBuffer,
     sums: Buffer,
     transfer: Transfer,
 }
 
 /// Bytes on the GPU beside those of the samples.
 pub fn bond_order_bytes(evaluation: &BondOrderEvaluation) -> u64 {
-    Cells::new(&evaluation.simulation_box, &evaluation.species).device_bytes()
+    Cells::new(&evaluation.simulation_box, &evaluation.species, evaluation.radius).device_bytes()
 }
 
 impl BondOrderEvaluator {
@@ -206,7 +212,7 @@ impl BondOrderEvaluator {
         let program = program(simulation_box.dimension(), species.len());
         let search =
             Search { radius: evaluation.radius, remove_drift: false, bins: (0, f64::INFINITY) };
-        let cells = Cells::new(simulation_box, species);
+        let cells = Cells::new(simulation_box, species, evaluation.radius);
         let origins =
             SortedOrigins::new(session, &program, simulation_box, species, cells, search)?;
         let samples_at_once = cells.origins();
@@ -219,7 +225,7 @@ impl BondOrderEvaluator {
             origins,
             particles: species.iter().map(|species| species.count as u32).sum(),
             samples_at_once,
-            slots: Buffer::new(session, samples_at_once * 4)?,
+            slots: InputBuffer::new(session, samples_at_once * 4)?,
             sums: Buffer::new(session, sums)?,
             transfer,
         })
