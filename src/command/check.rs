@@ -14,7 +14,7 @@ use crate::plan::{
 use crate::potential::{
     self, Diameters, PairParameters, PairPotential, PotentialPlan, SIGMA, Truncation,
 };
-use crate::run::{drift, force_jump, memory, relaxation, stiffness, threads};
+use crate::run::{drift, force_jump, memory, relaxation, short_period, stiffness, threads};
 
 /// Energy of a pair at distance `r`, not truncated: what is subtracted by shifting is its value at
 /// the cutoff.
@@ -60,6 +60,7 @@ pub fn warnings(plan: &Plan) -> String {
             force_jump::in_configurational_temperature(&plan, stage),
             drift::of_thermostat(&plan, stage),
             stiffness::of_stage(&plan, number),
+            short_period::of_stage(&plan, number),
             relaxation::of_stage(&plan, number, &plan.output.directory),
         ]
     };

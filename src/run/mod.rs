@@ -24,6 +24,7 @@ mod recheck;
 pub mod relaxation;
 mod replay;
 mod schedule;
+pub mod short_period;
 mod stage;
 mod stages;
 mod steps;

@@ -6,7 +6,7 @@ use supercool_analysis::results::ResultsFile;
 use supercool_statistics::Halves;
 
 use super::summary::Set;
-use super::{RunError, Simulation, drift, force_jump, relaxation, stiffness};
+use super::{RunError, Simulation, drift, force_jump, relaxation, short_period, stiffness};
 use crate::engine::{EngineError, Thermodynamics};
 use crate::plan::{CorrelationPlan, Precision, Thermostat, TotalEnergy};
 use crate::potential::{PairParameters, Truncation};
@@ -44,6 +44,9 @@ impl Simulation {
         }
         if let Some(of_timestep) = stiffness::of_stage(&self.plan, self.stage) {
             tracing::warn!("{of_timestep}");
+        }
+        if let Some(of_period) = short_period::of_stage(&self.plan, self.stage) {
+            tracing::warn!("{of_period}");
         }
         if let Some(of_length) = relaxation::of_stage(&self.plan, self.stage, directory) {
             tracing::warn!("{of_length}");
