@@ -151,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     });
 }
 
-// Sums of a block by pair and species, in two parts of up to 2^16 each that all threads together do not overflow.
+// Sums of a block by pair and species in two words, the lower one of 16 bits from each thread, so that neither overflows.
 struct SumsOfPairs {
     u32 *upper;
     u32 *lower;

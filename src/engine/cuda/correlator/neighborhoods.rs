@@ -14,7 +14,7 @@ use super::origins::{Point, Search, SortedOrigins, over_particles, program_over_
 use super::pairs::{COPIES, PairEvaluator};
 use super::particles::SampledRecords;
 use super::program::THREADS;
-use super::rounds::{Round, groups_of, rounds};
+use super::rounds::{Round, groups_of, parts, rounds};
 use super::slots::Slot;
 use crate::engine::cuda::declare::{
     Const, Named, Plain, Pointer, device_constants, device_struct, shared_header,
@@ -252,20 +252,10 @@ impl NeighborhoodEvaluator {
     ) -> Result<Vec<Pending<OfSystems<EvaluatedPairs>>>, EngineError> {
         let most = [self.shape.cells.origins(), self.shape.pairs];
         let rounds = rounds(due, samples.numbering, |slot| slot.number, lag_index, most);
-        let mut pending = Vec::new();
-        let mut rest = rounds.as_slice();
-        while !rest.is_empty() {
-            let mut pairs = 0;
-            let fits = |round: &&Round| {
-                pairs += round.pairs.len();
-                pairs <= self.shape.pairs_in_all
-            };
-            let (now, later) = rest.split_at(rest.iter().take_while(fits).count());
-            assert!(!now.is_empty(), "a round fits");
-            rest = later;
-            pending.push(self.evaluate_rounds(now, samples)?);
-        }
-        Ok(pending)
+        parts(&rounds, |round| round.pairs.len(), self.shape.pairs_in_all)
+            .into_iter()
+            .map(|together| self.evaluate_rounds(together, samples))
+            .collect()
     }
 
     /// The same for rounds whose results leave the GPU together.

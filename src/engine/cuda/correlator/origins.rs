@@ -266,7 +266,7 @@ mod tests {
             assert!(cells.origins() <= MOST_ORIGINS);
             assert!(cells.of_systems(100, usize::MAX).origins() >= cells.origins());
             assert!(cells.of_systems(100, 3).origins() <= 3);
-            // A search over neighbors goes over wider cells, one over many over as narrow ones.
+            // Wider for nearest neighbors, and as narrow for what lies far.
             let [wide, narrow] =
                 [1.4, 30.0].map(|radius| Cells::new(&SimulationBox::new(&edges), &species, radius));
             assert!(wide.count() <= cells.count() && narrow.count() == cells.count());

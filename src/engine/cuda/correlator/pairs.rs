@@ -8,6 +8,7 @@ use super::particles::SampledRecords;
 use super::program::{
     self, CHUNK, CHUNKS, Chunk, MOST_SHARED_BINS, MOST_SLOTS, PAIR_SUMS, THREADS,
 };
+use super::rounds::parts;
 use super::slots::Slot;
 use crate::engine::cuda::declare::{
     Const, Plain, Pointer, SharedHeader, device_struct, shared_header,
@@ -259,16 +260,7 @@ impl PairEvaluator {
     ) -> Result<Vec<Pending<OfSystems<EvaluatedPairs>>>, EngineError> {
         let groups = evaluation::groups(due, |slot| slot.number, lag_index, self.slots);
         let mut pending = Vec::new();
-        let mut rest = groups.as_slice();
-        while !rest.is_empty() {
-            let mut pairs = 0;
-            let fits = |group: &&SampleGroup| {
-                pairs += group.pairs.len();
-                pairs <= self.capacity.of_all
-            };
-            let (now, later) = rest.split_at(rest.iter().take_while(fits).count());
-            assert!(!now.is_empty(), "a group fits");
-            rest = later;
+        for now in parts(&groups, |group| group.pairs.len(), self.capacity.of_all) {
             let pairs: usize = now.iter().map(|group| group.pairs.len()).sum();
             let at_once = (self.capacity.of_all / pairs).min(MOST_GROUPS / now.len()).max(1);
             let systems = samples.numbering.systems;

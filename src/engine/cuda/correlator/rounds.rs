@@ -11,6 +11,24 @@ pub struct Round {
     pub pairs: Vec<(u32, [u32; 2], u32)>,
 }
 
+/// Parts of what is evaluated one after the other, each with as many pairs as fit together; `pairs`: of an item, which always fit.
+pub fn parts<T>(items: &[T], pairs: impl Fn(&T) -> usize, most: usize) -> Vec<&[T]> {
+    let mut parts = Vec::new();
+    let mut rest = items;
+    while !rest.is_empty() {
+        let mut sum = 0;
+        let fits = |item: &&T| {
+            sum += pairs(item);
+            sum <= most
+        };
+        let (now, later) = rest.split_at(rest.iter().take_while(fits).count());
+        assert!(!now.is_empty(), "an item fits");
+        parts.push(now);
+        rest = later;
+    }
+    parts
+}
+
 impl Round {
     /// Number of the first pair of each origin, and of all pairs.
     pub fn first_pairs(&self) -> impl Iterator<Item = u32> {
@@ -78,6 +96,13 @@ pub fn groups_of(round: &Round, first_target: u32, most: usize) -> Vec<SampleGro
 mod tests {
     use super::*;
     use crate::observable::dynamics::blocking::{BlockingScheme, Blocks};
+
+    #[test]
+    fn parts_are_as_long_as_fits() {
+        let pairs = [3, 4, 1, 7, 2, 2, 3];
+        let parts = parts(&pairs, |&pairs| pairs, 7);
+        assert_eq!(parts, [&[3, 4][..], &[1], &[7], &[2, 2, 3]]);
+    }
 
     #[test]
     fn rounds_hold_all_pairs_in_their_order_and_no_more_than_fit() {
