@@ -121,6 +121,27 @@ INLINE i64 scale_i64(i64 v, double factor, bool &fits) {
     return (v < 0) != (factor < 0.0) ? -(i64)rounded : (i64)rounded;
 }
 
+// A factor below one in magnitude: mantissa / 2^(64 + shift), the mantissa with all its 64 bits.
+struct SmallFactor {
+    u64 mantissa;
+    u32 shift;
+    bool is_negative;
+};
+INLINE SmallFactor small_factor(double factor) {
+    u64 bits = to_bits(factor);
+    u32 biased = (u32)(bits >> 52) & 0x7ff;
+    return SmallFactor{(bits | 1ull << 52) << 11, 1022 - biased, (bits >> 63) != 0};
+}
+// As `scale_i64`, where it fits; else 0.
+INLINE i64 scale_by_small(i64 v, SmallFactor factor) {
+    U128 product = multiply_wide(magnitude(v), factor.mantissa);
+    // Twice the result, rounded down. Smaller factors than 2^-64 leave nothing.
+    u64 doubled = factor.shift < 64 ? (product.hi << 1 | product.lo >> 63) >> factor.shift : 0;
+    u64 rounded = (doubled >> 1) + (doubled & 1);
+    if (rounded >> 63 != 0) return 0;
+    return (v < 0) != factor.is_negative ? -(i64)rounded : (i64)rounded;
+}
+
 // Coordinate x as a 64-bit fraction of the edge, modulo 2^64.
 INLINE u64 fraction_from_f64(double x, double edge) {
     double length = magnitude(x);

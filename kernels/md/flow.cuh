@@ -20,6 +20,8 @@ struct Flow {
     double tilt, made_at, quarter;
     // dx/dy in units of displacements: at the present sites, and at those after the coming drift, before a flip.
     Real slope, next_slope;
+    // Of the coming drift, as of `DriftInBox`.
+    Policy::Skew growth, middle;
     // Squared displacement against the flow up to which the lists are good after the coming drift.
     Real next_limit2;
     // What the tilt loses at the end of the coming drift: the box is flipped where it is beyond 1/2.
@@ -64,6 +66,8 @@ struct Flow {
     }
     INLINE void prepare_drift() {
         double end = add(tilt, mul(4.0, quarter));
+        growth = Policy::skew(mul(2.0, quarter), system.aspect);
+        middle = Policy::skew(add(tilt, mul(2.0, quarter)), system.aspect);
         next_slope = Policy::slope(end, system.aspect);
         turns = end > 0.5 ? 1 : end < -0.5 ? -1 : 0;
         // As `NeighborLists::limit2_in_flow`, with half of the shear since lists were made, the most that it shortens distances by.
@@ -118,6 +122,11 @@ struct DriftInBox {
 
     // The tilt grows in `quarters` of the step after the first `begin` of them.
     INLINE DriftInBox(int begin, int quarters) {
+        if (begin == 0 && quarters == 4) {
+            growth = flow.growth;
+            middle = flow.middle;
+            return;
+        }
         growth = Policy::skew(mul(0.5 * quarters, flow.quarter), system.aspect);
         middle = Policy::skew(add(flow.tilt, mul(begin + 0.5 * quarters, flow.quarter)), system.aspect);
     }

@@ -53,14 +53,9 @@ struct FixedPoint {
     // In a tilted box (src/engine/precision/mod.rs): dx/dy in units of displacements.
     static INLINE float slope(double tilt, double) { return to_float(tilt); }
     // Velocity of the skewed coordinate along x at a tilt: v_x - slope v_y.
-    typedef double Skew;
-    static INLINE Skew skew(double tilt, double) { return tilt; }
-    static INLINE i64 skewed_velocity(i64 vx, i64 vy, Skew skew) {
-        // The tilt is below one: the product fits.
-        bool fits = true;
-        i64 along_x = scale_i64(vy, skew, fits);
-        return wrapping_sub(vx, fits ? along_x : 0);
-    }
+    typedef SmallFactor Skew;
+    static INLINE Skew skew(double tilt, double) { return small_factor(tilt); }
+    static INLINE i64 skewed_velocity(i64 vx, i64 vy, Skew skew) { return wrapping_sub(vx, scale_by_small(vy, skew)); }
     // The skewed coordinate along x where the tilt is less by `turns` (1 or -1).
     static INLINE u64 flipped(const Constants &, u64 x, u64 y, double, i32 turns, i32 &image) {
         u64 moved = turns > 0 ? x + y : x - y;
