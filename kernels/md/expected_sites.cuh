@@ -10,9 +10,9 @@
 #ifndef DOMAIN
 #define DOMAIN 0
 #endif
-// In a flow coordinates move with it: there lists are made around present sites.
-// Small systems have lists that live long: what they gain there they lose in making them.
-#define LOOKS_AHEAD (!TILTED && !TAGGED)
+// Small systems have lists that live long: what they gain there they lose in making them. On ranks lists in a flow are made around
+// present sites.
+#define LOOKS_AHEAD (!TAGGED && !(TILTED && DOMAIN))
 
 // How far lists look ahead.
 struct Outlook {
@@ -121,6 +121,10 @@ static __device__ __noinline__ void look_ahead(const Particles &particles, u32 p
         }
         velocity[axis] *= (double)outlook.steps;
     }
+#if TILTED
+    // Of the skewed coordinate.
+    velocity[0] -= flow.tilt * system.aspect * velocity[1];
+#endif
     float most = MOST_OF_LIMIT * (float)system.limit, moved2 = site_after(particles, p, velocity, present, site);
     if (moved2 <= most * most) return;
     double shorter = (double)(most / sqrtf(moved2));

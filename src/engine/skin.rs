@@ -47,7 +47,8 @@ fn room_in(simulation_box: &SimulationBox, plan: &Plan) -> f64 {
     (reach - plan.potential.largest_cutoff()).max(NARROWEST)
 }
 
-/// Whether lists are made around expected sites, and that gains: not where boxes take tilts, and not without inertia.
+/// Whether lists of CPUs and of several GPUs are made around expected sites, and that gains: not where boxes take tilts, and not
+/// without inertia.
 fn looks_ahead(plan: &Plan, takes_tilts: bool) -> bool {
     !takes_tilts && plan.run.flight.is_none()
 }
@@ -74,15 +75,13 @@ pub fn of_descents(plan: &Plan) -> f64 {
 }
 
 /// Of one GPU. Few particles: rebuilding costs much beside a step; many: long lists do. Best values on an H200, and for many particles on an
-/// H100; without a flow lists are made around expected sites (`kernels/md/expected_sites.cuh`) and live longer.
+/// H100, with lists around expected sites (`kernels/md/expected_sites.cuh`).
 pub fn on_one_gpu(plan: &Plan) -> f64 {
-    let share = match (plan.system.particle_count(), plan.may_tilt()) {
-        (0..10_000, _) => 0.36,
-        (10_000..30_000, _) => 0.32,
-        (30_000..150_000, false) => 0.13,
-        (30_000..150_000, true) => 0.2,
-        (_, false) => 0.11,
-        (_, true) => 0.16,
+    let share = match plan.system.particle_count() {
+        0..10_000 => 0.36,
+        10_000..30_000 => 0.18,
+        30_000..150_000 => 0.13,
+        _ => 0.11,
     };
     of(plan, share, 1.0)
 }
