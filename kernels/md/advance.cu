@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(SMALL_BLOCK, 1)
     advance_langevin_wide(const __grid_constant__ Launch launch,
                           const __grid_constant__ Thermostat thermostat) {
     // Without the other pass, which would take registers from this one's pair loop.
-    advance_steps<ACTS_LANGEVIN, false, TAGGED && !TILTED>(launch, thermostat);
+    advance_steps<ACTS_LANGEVIN, false, TAGGED>(launch, thermostat);
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)

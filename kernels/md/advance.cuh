@@ -158,10 +158,11 @@ INLINE void enter_present_box() {
     __syncthreads();
 #endif
 }
-// After a drift of all particles of the block, and a barrier. The others see it after the next one.
+// After a drift of all particles of the block, and a barrier. The others see it after the next one. By the last warp, which need not
+// copy sites where it waits for the kinetic energy.
 INLINE void go_on_in_flow(const Launch &launch) {
 #if TILTED
-    if (threadIdx.x == 0 && launch.flow.flows) flow.go_on();
+    if (threadIdx.x == blockDim.x - 32 && launch.flow.flows) flow.go_on();
 #endif
 }
 
@@ -179,7 +180,7 @@ INLINE void finish(const Work &work, const SharedThermostat &shared, u32 steps_d
     shared.store(control);
 }
 
-// `SINGLE_LANE`: one lane a particle; `BY_AXIS`: four or more, at rest.
+// `SINGLE_LANE`: one lane a particle; `BY_AXIS`: four or more.
 template <Acting ACTING, bool SINGLE_LANE, bool BY_AXIS = false>
 INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     // Whether the thermostat needs sums over all particles in each step.

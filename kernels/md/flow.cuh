@@ -59,7 +59,7 @@ struct Flow {
         grow_in_oscillation();
     }
 
-    // What follows is done by one thread of the block; the others see it after its next barrier.
+    // What follows is done by one thread of the block at a time; the others see it after its next barrier.
     INLINE void set_tilt(double of_box) {
         tilt = of_box;
         slope = Policy::slope(tilt, system.aspect);
@@ -105,11 +105,11 @@ INLINE void note_lists() {
     if (threadIdx.x == 0) flow.note_lists();
 }
 INLINE Real present_slope() { return flow.slope; }
+// The same for a loop, which would load it for each row: what comes from another lane stays in a register. All lanes of the warp come here.
+INLINE Real slope_in_register() { return __shfl_sync(~0u, present_slope(), 0); }
 INLINE Real slope_after_drift() { return flow.next_slope; }
 INLINE Real limit2_after_drift() { return flow.next_limit2; }
 INLINE bool is_flipped_after_drift() { return flow.turns != 0; }
-// Whether the box has neither a tilt nor a flow, and lists are of such a box.
-INLINE bool is_at_rest() { return flow.tilt == 0.0 && flow.made_at == 0.0 && flow.quarter == 0.0; }
 
 // The displacement of a pair of the difference of skewed coordinates.
 INLINE void straighten(Real (&displacement)[DIMENSION], Real slope) {
@@ -140,21 +140,32 @@ struct DriftInBox {
     INLINE Velocity of_coordinate(const Velocity (&velocity)[DIMENSION], int axis) const {
         return axis == 0 ? Policy::skewed_velocity(velocity[0], velocity[1], middle) : velocity[axis];
     }
+
+    // The same for a lane that integrates one axis and knows the velocity along y, where steps follow each other: then nothing is
+    // left of the momentum that particles would share. Without branches, as the lanes of a warp have different axes.
+    INLINE Velocity slowed(Velocity velocity, Velocity along_y, u32 axis) const {
+        Velocity slower = Policy::skewed_velocity(velocity, along_y, growth);
+        return axis == 0 ? slower : velocity;
+    }
+    INLINE Velocity of_coordinate(Velocity velocity, Velocity along_y, u32 axis) const {
+        Velocity skewed = Policy::skewed_velocity(velocity, along_y, middle);
+        return axis == 0 ? skewed : velocity;
+    }
 };
 
-// The place in the flipped box, with the same periodic images.
-INLINE void flip(Coordinate (&position)[DIMENSION], i32 (&image)[DIMENSION]) {
-    position[0] = Policy::flipped(policy, position[0], position[1], system.aspect, flow.turns, image[0]);
-    image[0] += flow.turns * image[1];
+// The place along x in the flipped box, with the same periodic images, of a particle at `y` in the image `image_y`.
+INLINE void flip(Coordinate &x, i32 &image, Coordinate y, i32 image_y) {
+    x = Policy::flipped(policy, x, y, system.aspect, flow.turns, image);
+    image += flow.turns * image_y;
 }
 #else
 INLINE void enter_box() {}
 INLINE void note_lists() {}
 INLINE Real present_slope() { return Real(0); }
+INLINE Real slope_in_register() { return Real(0); }
 INLINE Real slope_after_drift() { return Real(0); }
 INLINE Real limit2_after_drift() { return (Real)system.limit2; }
 INLINE bool is_flipped_after_drift() { return false; }
-INLINE bool is_at_rest() { return true; }
 INLINE void straighten(Real (&)[DIMENSION], Real) {}
 
 struct DriftInBox {
@@ -162,5 +173,5 @@ struct DriftInBox {
     INLINE void slow(Velocity (&)[DIMENSION], const Particles &, u32) const {}
     INLINE Velocity of_coordinate(const Velocity (&velocity)[DIMENSION], int axis) const { return velocity[axis]; }
 };
-INLINE void flip(Coordinate (&)[DIMENSION], i32 (&)[DIMENSION]) {}
+INLINE void flip(Coordinate &, i32 &, Coordinate, i32) {}
 #endif

@@ -60,9 +60,10 @@ INLINE bool sum_forces(const Group &group, u32 tile, u32 particle, u32 species, 
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) sum[axis] = Policy::zero_sum();
     Real closest2 = largest_core2;
+    const Real slope = slope_in_register();
     walk(group, tile, particle, species, sites, [&](const Pair &constants, u32, const Site(&other)[SITE_COMPONENTS]) {
         Real displacement[DIMENSION], length[DIMENSION];
-        Real scale = scale_of_pair(site, other), r2 = scaled(pair_distance2(site, other, displacement, length), scale);
+        Real scale = scale_of_pair(site, other), r2 = scaled(pair_distance2(site, other, displacement, length, slope), scale);
         Real force, energy;
         constants.interaction.evaluate(r2, force, energy);
         if (!ENDS_BY_ITSELF) force = r2 < constants.interaction.cutoff2 ? force : Real(0);

@@ -145,7 +145,7 @@ struct Body {
             position[axis] = Policy::drift(policy, position[axis], SECOND_HALF ? Policy::halved(v) : v, axis, image[axis]);
         }
         in_box.slow(velocity, particles, p);
-        if (is_flipped_after_drift()) flip(position, image);
+        if (is_flipped_after_drift()) flip(position[0], image[0], position[1], image[1]);
 #pragma unroll
         for (int axis = 0; axis < DIMENSION; ++axis) site[axis] = Policy::site(policy, position[axis], axis);
         bool moved = false;
@@ -301,6 +301,28 @@ struct AxisBody {
         Real length = Policy::length(policy, Policy::displacement(policy, site, reference, axis), axis);
         return mul(length, length);
     }
+
+#if TILTED
+    // A drift, or half of one, of a lane that knows the velocity along y.
+    template <bool HALF>
+    INLINE void drift_in_flow(const DriftInBox &in_box, Velocity along_y) {
+        velocity = in_box.slowed(velocity, along_y, axis);
+        Velocity v = in_box.of_coordinate(velocity, along_y, axis);
+        position = Policy::drift(policy, position, HALF ? Policy::halved(v) : v, axis, image);
+        velocity = in_box.slowed(velocity, along_y, axis);
+    }
+    // The new site; returns how far it is from that of the lists along the axis of the skewed coordinate.
+    INLINE Real arrive(Site *sites, u32 p) {
+        site = Policy::site(policy, position, axis);
+#if !TAGGED
+        sites[(size_t)p * SITE_STRIDE + axis] = site;
+#if DIAMETERS
+        if (axis == 0) sites[(size_t)p * SITE_STRIDE + DIMENSION] = system.reference[(size_t)p * SITE_STRIDE + DIMENSION];
+#endif
+#endif
+        return Policy::displacement(policy, site, reference, axis);
+    }
+#endif
 };
 
 // Width of the noise of Langevin dynamics in a step, for mass 1.

@@ -122,7 +122,11 @@ struct Reach {
 INLINE i64 exchange(i64 value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
 INLINE i32 exchange(i32 value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
 INLINE float exchange(float value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
+INLINE u64 exchange(u64 value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
 INLINE double exchange(double value, u32 offset) { return __shfl_xor_sync(~0u, value, offset); }
+INLINE DoubleSingle exchange(DoubleSingle value, u32 offset) {
+    return DoubleSingle{exchange(value.hi, offset), exchange(value.lo, offset)};
+}
 #if defined(SUMS_IN_PAIRS)
 INLINE DoubleSingles::Sum exchange(DoubleSingles::Sum value, u32 offset) {
     return DoubleSingles::Sum{exchange(value.hi, offset), exchange(value.lo, offset)};

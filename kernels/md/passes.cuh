@@ -308,6 +308,41 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
             if (axis == 0) work.write_names(p, species);
             if (pass.stores_forces(work.site_copy)) system.force[axis][p] = force;
         };
+#if TILTED
+        // All lanes come here: that of the axis x needs what the next one has, that of y.
+        auto begin_step_in_flow = [&] {
+            if (integrates) {
+                body.half_kick(kick);
+                if (GLOBAL && pass.has_friction()) body.scale(factor, id, findings);
+            }
+            if (LANGEVIN) {
+                Velocity along_y = exchange(body.velocity, 1);
+                if (integrates) {
+                    body.drift_in_flow<true>(DriftInBox(0, 2), along_y);
+                    body.friction_and_noise(pass.thermostat, noise, normal, species, id, of_tile[0], findings);
+                }
+            }
+            Velocity along_y = exchange(body.velocity, 1);
+            if (integrates) {
+                if (Policy::is_runaway(policy, body.velocity, axis)) report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
+                body.drift_in_flow<LANGEVIN>(LANGEVIN ? DriftInBox(2, 2) : DriftInBox(0, 4), along_y);
+            }
+            if (is_flipped_after_drift()) {
+                Coordinate y = exchange(body.position, 1);
+                i32 image = exchange(body.image, 1);
+                if (integrates && axis == 0) flip(body.position, body.image, y, image);
+            }
+            Real displacement = integrates ? body.arrive(system.sites[work.site_copy ^ 1], p) : Real(0);
+            Real along = exchange(displacement, 1);
+            displacement = axis == 0 ? fused(along, slope_after_drift(), displacement) : displacement;
+            Real length = integrates ? Policy::length(policy, displacement, axis) : Real(0);
+            moved2 = mul(length, length);
+        };
+        if (integrates) end_step();
+        // All lanes store.
+        if (SAMPLING && work.sample) store_sampled_axis(work.sample, id, axis, integrates, body);
+        if (pass.go_on) begin_step_in_flow();
+#else
         if (SAMPLING && work.sample) {
             // All lanes store.
             if (integrates) end_step();
@@ -317,10 +352,12 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
             end_step();
             begin_step();
         }
+#endif
         // Sites first: other blocks may wait for them.
         moved2 = add(moved2, exchange(moved2, 1));
         moved2 = add(moved2, exchange(moved2, 2));
-        bool moved = axis < DIMENSION && !(moved2 <= (Real)system.limit2);
+        bool moved = axis < DIMENSION && !(moved2 <= limit2_after_drift());
+        if (TILTED) moved |= axis < DIMENSION && pass.go_on && is_flipped_after_drift();
         findings.needs_rebuild |= moved;
 #if TAGGED
         // The first lane has the site. All lanes come to the vote on errors.
@@ -340,10 +377,14 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
     return findings;
 }
 
-// The pass for a number of lanes a particle. `BY_AXIS`: known to be four or more, at rest.
+// Whether lanes for each axis gain: not where one also has a Langevin thermostat, a flow and barriers to do with.
+template <Acting ACTING>
+static constexpr bool GAINS_BY_AXIS = TAGGED || !TILTED || ACTING != ACTS_LANGEVIN;
+
+// The pass for a number of lanes a particle. `BY_AXIS`: known to be four or more.
 template <Acting ACTING, bool SINGLE_LANE, bool BY_AXIS = false, typename Sums>
 INLINE Findings pass_over_particles(const PassOf &pass, const Work &work, Sums &sums) {
-    if (BY_AXIS || (!SINGLE_LANE && system.lanes_log2 >= 2 && is_at_rest())) return force_pass_by_axis<ACTING>(pass, work, sums);
+    if (BY_AXIS || (!SINGLE_LANE && GAINS_BY_AXIS<ACTING> && system.lanes_log2 >= 2)) return force_pass_by_axis<ACTING>(pass, work, sums);
     return force_pass<ACTING, SINGLE_LANE>(pass, work, sums);
 }
 

@@ -160,12 +160,16 @@ INLINE Real distance2(const Site (&a)[SITE_COMPONENTS], const Site (&b)[SITE_COM
 
 // The same in the unit that the pairs' constants are for.
 INLINE Real pair_distance2(const Site (&a)[SITE_COMPONENTS], const Site (&b)[SITE_COMPONENTS], Real (&displacement)[DIMENSION],
-                           Real (&length)[DIMENSION]) {
-    if (!REDUCED) return distance2(a, b, displacement, length);
-    displacement_of(a, b, present_slope(), displacement);
+                           Real (&length)[DIMENSION], Real slope) {
+    if (!REDUCED) return distance2_at(a, b, slope, displacement, length);
+    displacement_of(a, b, slope, displacement);
 #pragma unroll
     for (int axis = 0; axis < DIMENSION; ++axis) length[axis] = Policy::relative_length(policy, displacement[axis], axis);
     return square(length);
+}
+INLINE Real pair_distance2(const Site (&a)[SITE_COMPONENTS], const Site (&b)[SITE_COMPONENTS], Real (&displacement)[DIMENSION],
+                           Real (&length)[DIMENSION]) {
+    return pair_distance2(a, b, displacement, length, present_slope());
 }
 
 #if DIAMETERS
