@@ -3,14 +3,20 @@
 //! [`crate::config`] makes it from TOML text; everything below reads only this. It is written in full
 //! (as JSON) to every output file, so that a file alone says how it was made. Reduced units throughout.
 mod barostat;
+mod correlation;
 mod diameter_classes;
 mod diameters;
 mod ensemble;
 mod limits;
 mod observe;
+mod output;
 mod propensity;
+mod rescale;
+mod run;
 mod shear;
 mod strain;
+mod structure;
+mod swap;
 mod thermostat;
 
 use std::path::PathBuf;
@@ -19,17 +25,22 @@ use serde::{Deserialize, Serialize};
 pub use supercool_observables::DynamicObservable;
 
 pub use self::barostat::{BarostatKind, BarostatPlan, Coupling};
+pub use self::correlation::{BondPlan, CorrelationPlan, VanHovePlan};
 pub use self::diameter_classes::DiameterClassesPlan;
 pub use self::diameters::{DiameterDistribution, DiameterPlan, DiameterSampling};
 pub use self::ensemble::{ConfigurationPlan, EnsembleKind, EnsemblePlan, TemperatureKey};
 pub use self::limits::{LimitAction, LimitsPlan};
 pub use self::observe::ObservePlan;
+pub use self::output::{CheckpointPlan, FLUSH_SECONDS, IntegrityPlan, OnFullDisk, OutputPlan};
 pub use self::propensity::{PropensityObservable, PropensityPlan, States};
+pub use self::rescale::RescalePlan;
+pub use self::run::{EngineChoice, Precision, RunPlan, TransportChoice};
 pub use self::shear::{BoxCourse, NotInTiltedBox, ShearPlan, TiltGrowth};
 pub use self::strain::{StrainMode, StrainPlan};
+pub use self::structure::{BondOrderPlan, InherentStructuresPlan, LocalOrderPlan, StructurePlan};
+pub use self::swap::{SpeciesPairs, SwapPlan};
 pub use self::thermostat::{Ramp, Thermostat, ThermostatPlan};
 
-use crate::observable::dynamics::blocking::Blocks;
 use crate::potential::PotentialPlan;
 use crate::system::{SimulationBox, Species, species_of_particles};
 
@@ -245,106 +256,6 @@ pub enum Lattice {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunPlan {
-    pub engine: EngineChoice,
-    pub precision: Precision,
-    pub timestep: f64,
-    /// How long particles fly in a step, where that is not the timestep: in a stage of Brownian dynamics ([`Plan::at_stage`]).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flight: Option<f64>,
-    /// Threads of the CPU engine; `None`: all cores.
-    pub threads: Option<usize>,
-    /// Width added to every cutoff in the neighbor lists; `None`: the engine's choice.
-    pub skin: Option<f64>,
-    /// Threads that share a particle's neighbors on a GPU, a power of two up to 32; `None`: the engine's choice.
-    pub threads_per_particle: Option<u32>,
-    /// Whether an engine times what it may choose, at the start of a stage.
-    pub tune: bool,
-    /// Particles are sorted in memory along a Hilbert curve at every n-th rebuild of the lists.
-    pub sort_interval: u32,
-    /// How messages travel between the GPUs of several ranks.
-    #[serde(default)]
-    pub transport: TransportChoice,
-}
-
-/// How messages travel from GPU to GPU.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum TransportChoice {
-    /// The first of the others that a test at the start finds to work.
-    #[default]
-    Auto,
-    /// Kernels write into the memory of the other GPUs of their host.
-    PeerMemory,
-    /// MPI takes the addresses of GPUs.
-    CudaAwareMpi,
-    /// Through memory of the hosts.
-    HostMemory,
-}
-
-impl TransportChoice {
-    pub const ALL: [TransportChoice; 4] = [
-        TransportChoice::Auto,
-        TransportChoice::PeerMemory,
-        TransportChoice::CudaAwareMpi,
-        TransportChoice::HostMemory,
-    ];
-
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            TransportChoice::Auto => "auto",
-            TransportChoice::PeerMemory => "peer-memory",
-            TransportChoice::CudaAwareMpi => "cuda-aware-mpi",
-            TransportChoice::HostMemory => "host-memory",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EngineChoice {
-    /// The GPU where there is one, else the CPU.
-    Auto,
-    /// The cores of this machine.
-    Cpu,
-    /// An NVIDIA GPU.
-    Cuda,
-}
-
-/// How numbers are stored and summed. See [`crate::engine`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Precision {
-    /// Everything in 32-bit floats.
-    Single,
-    /// Positions, velocities and force sums as pairs of 32-bit floats; pair forces in 32-bit floats.
-    DoubleSingle,
-    /// Everything in 64-bit floats.
-    Double,
-    /// Positions as 64-bit fractions of the box, velocities and sums as 64-bit integers: the same
-    /// bits on every machine.
-    FixedPoint,
-}
-
-impl Precision {
-    pub const ALL: [Precision; 4] =
-        [Precision::Single, Precision::DoubleSingle, Precision::Double, Precision::FixedPoint];
-
-    /// The word of the configuration file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Precision::Single => "single",
-            Precision::DoubleSingle => "double-single",
-            Precision::Double => "double",
-            Precision::FixedPoint => "fixed-point",
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StagePlan {
     /// Unique; also the stem of this stage's files.
     pub name: String,
@@ -390,97 +301,6 @@ pub struct MinimizePlan {
     pub descent: InherentStructuresPlan,
     /// Of the new velocities; `None`: they are zero.
     pub temperature: Option<f64>,
-}
-
-/// Swap Monte Carlo between steps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SwapPlan {
-    /// Steps between two rounds of trials.
-    pub every: u64,
-    /// Of each round.
-    pub trials_per_particle: f64,
-    /// What particles exchange: their species, where some pairs are given, or else their diameters.
-    #[serde(default, skip_serializing_if = "SpeciesPairs::is_empty")]
-    pub pairs: SpeciesPairs,
-}
-
-/// Pairs of species, of the first eight: bit `8 a + b` for `a` and `b`, in both orders.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SpeciesPairs(u64);
-
-impl SpeciesPairs {
-    /// Species beyond these cannot be in a pair.
-    pub const MOST_SPECIES: usize = 8;
-
-    pub fn is_empty(&self) -> bool {
-        self.0 == 0
-    }
-
-    /// # Panics
-    /// If a species is beyond the first eight.
-    pub fn insert(&mut self, a: usize, b: usize) {
-        assert!(a.max(b) < Self::MOST_SPECIES, "species {a} and {b}");
-        self.0 |= 1 << (8 * a + b) | 1 << (8 * b + a);
-    }
-
-    /// Species beyond the first eight are in no pair.
-    pub fn holds(&self, a: u8, b: u8) -> bool {
-        usize::from(a.max(b)) < Self::MOST_SPECIES && self.0 >> (8 * a + b) & 1 == 1
-    }
-
-    pub fn bits(&self) -> u64 {
-        self.0
-    }
-}
-
-impl SwapPlan {
-    /// Whether particles exchange their species.
-    pub fn is_of_species(&self) -> bool {
-        !self.pairs.is_empty()
-    }
-
-    /// Trials of a round.
-    pub fn trials(&self, particles: usize) -> u32 {
-        (self.trials_per_particle * particles as f64).round().max(1.0) as u32
-    }
-}
-
-/// A change of the box in steps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RescalePlan {
-    /// The box at the end of the stage; not yet the right one where it is [`to_mean_of`](Self::to_mean_of) a stage.
-    pub to: SimulationBox,
-    /// Steps between two changes; the last one is at the end of the stage in any case.
-    pub every: u64,
-    /// The stage whose mean density the box gets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to_mean_of: Option<usize>,
-}
-
-impl RescalePlan {
-    /// With the density of that mean, in a box of the same shape.
-    pub fn to_density(self, density: f64, particles: usize) -> Self {
-        RescalePlan { to: self.to.at_density(density, particles), ..self }
-    }
-
-    /// The box after a step of a stage that has begun in another one: edges change in proportion to the steps.
-    pub fn at(&self, from: &SimulationBox, step: u64, steps: u64) -> SimulationBox {
-        if step == steps {
-            return self.to;
-        }
-        let share = step as f64 / steps as f64;
-        let edges = from.edges().iter().zip(self.to.edges());
-        let edges: Vec<f64> = edges.map(|(from, to)| from + share * (to - from)).collect();
-        SimulationBox::new(&edges).with_tilt(from.tilt())
-    }
-}
-
-impl RunPlan {
-    /// How long particles fly in a step.
-    pub fn flight(&self) -> f64 {
-        self.flight.unwrap_or(self.timestep)
-    }
 }
 
 impl StagePlan {
@@ -533,169 +353,4 @@ pub enum TotalEnergy {
     Value(f64),
     /// Mean of the total energy per particle over the thermodynamic samples of an earlier stage.
     MeanOf(String),
-}
-
-/// Six-fold bond-orientational order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BondOrderPlan {
-    pub every: u64,
-    /// Bonds lead to particles closer than this.
-    pub radius: f64,
-}
-
-/// Crystallinity and demixing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LocalOrderPlan {
-    pub every: u64,
-    /// Neighbors are particles closer than this.
-    pub radius: f64,
-}
-
-/// Minima of the potential energy below the states of a run, by FIRE.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct InherentStructuresPlan {
-    pub every: u64,
-    /// Largest force on a particle in a minimum.
-    pub force_tolerance: f64,
-    pub maximum_iterations: u64,
-    /// First time step of the descent.
-    pub timestep: f64,
-}
-
-/// Pair distribution g_ab(r) and partial structure factors S_ab(q), averaged over samples.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StructurePlan {
-    pub every: u64,
-    /// Largest distance of g_ab(r), at most half the shortest edge.
-    pub maximum_distance: f64,
-    pub bin_width: f64,
-    /// Largest wave number of S_ab(q).
-    pub maximum_wavenumber: f64,
-    /// Largest number of wave vectors in a shell.
-    pub vectors_per_shell: usize,
-    /// In place of the species: classes of particles by diameter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diameter_classes: Option<DiameterClassesPlan>,
-}
-
-/// One blocking scheme (Colberg & Hoefling 2011, section 2.5) and what is correlated in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CorrelationPlan {
-    /// Finest interval between samples, in steps.
-    pub every: u64,
-    /// Samples in a block.
-    pub block_size: usize,
-    pub levels: usize,
-    /// The interval grows by this factor from level to level, a divisor of the size of a block; by the size if not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level_ratio: Option<usize>,
-    /// Wave numbers wanted of functions of q; the nearest shells that the box holds are taken.
-    pub wavenumbers: Vec<f64>,
-    /// Largest number of wave vectors in a shell.
-    pub vectors_per_shell: usize,
-    /// Length a of the overlap functions.
-    pub overlap_length: f64,
-    /// Positions and velocities relative to the centre of mass of all particles.
-    pub remove_drift: bool,
-    /// Distance of neighbors at the time origin, for cage-relative displacements.
-    pub cage_radius: Option<f64>,
-    /// Where bonds are broken, for bond breaking.
-    pub bonds: Option<BondPlan>,
-    /// Bins of the van Hove functions.
-    pub van_hove: VanHovePlan,
-    /// Species (by index) that averages over single species and pairs are made for.
-    pub species: Vec<usize>,
-    /// In place of the species: classes of particles by diameter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diameter_classes: Option<DiameterClassesPlan>,
-    pub observables: Vec<DynamicObservable>,
-    /// Time origins, in steps since the start of the stage, ascending: functions are those from each of them. Empty: averages over all
-    /// samples as origins.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub origins: Vec<u64>,
-}
-
-impl CorrelationPlan {
-    /// Samples that are held at most.
-    pub fn samples_held(&self) -> usize {
-        match self.origins.len() {
-            0 => self.block_size * self.levels,
-            origins => origins + 1,
-        }
-    }
-
-    pub fn blocks(&self) -> Blocks {
-        let (size, levels) = (self.block_size, self.levels);
-        Blocks { size, levels, ratio: self.level_ratio.unwrap_or(size) }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BondPlan {
-    /// Bonds lead to particles closer than this at the time origin.
-    pub radius: f64,
-    /// They are broken when the particles are this far apart.
-    pub breaking_radius: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct VanHovePlan {
-    /// Largest displacement.
-    pub maximum_distance: f64,
-    pub bin_width: f64,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CheckpointPlan {
-    /// Wall-clock minutes between checkpoints; they are also written at every stage's end.
-    pub minutes: f64,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OutputPlan {
-    pub directory: PathBuf,
-    /// Longest time between writes to the results files, in seconds.
-    #[serde(default = "default_flush_seconds")]
-    pub flush_seconds: f64,
-    #[serde(default)]
-    pub on_full_disk: OnFullDisk,
-}
-
-/// Longest time between writes to the results files by default.
-pub const FLUSH_SECONDS: f64 = 5.0;
-
-fn default_flush_seconds() -> f64 {
-    FLUSH_SECONDS
-}
-
-impl Default for OutputPlan {
-    fn default() -> Self {
-        OutputPlan {
-            directory: PathBuf::new(),
-            flush_seconds: FLUSH_SECONDS,
-            on_full_disk: OnFullDisk::Stop,
-        }
-    }
-}
-
-/// What a run does when the disk (or the quota) is full.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnFullDisk {
-    /// It ends with an error.
-    #[default]
-    Stop,
-    /// It waits for room.
-    Wait,
-}
-
-/// Steps that are computed twice, against silent errors of the hardware.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IntegrityPlan {
-    /// Interval of the repetitions, in steps of the stage.
-    pub recheck: u64,
-    /// Steps that are repeated.
-    pub segment: u64,
 }
