@@ -417,6 +417,30 @@ fn scaling_of_integers_agrees() {
     });
 }
 
+/// By slopes and strains, which are below one.
+#[test]
+fn scaling_by_small_factors_agrees() {
+    let mut arguments = records(40, |inputs| {
+        let factor = match inputs.below(3) {
+            0 => inputs.uniform(-1.0, 1.0),
+            1 => inputs.uniform(-1e-4, 1e-4),
+            _ => inputs.uniform(0.5, 1.0) * (-(inputs.below(1100) as f64)).exp2(),
+        };
+        [inputs.integer() as u64, factor.to_bits()]
+    });
+    let below_one = 1.0f64.next_down();
+    let halves = [62, 63, 64, 65, 66].map(|bits| (-f64::from(bits)).exp2());
+    let edges = [0.0, -0.0, below_one, -below_one, 0.5, 0.25, 5e-324, f64::MIN_POSITIVE];
+    for v in [0, 1, -1, 2, 3, i64::MAX, i64::MAX - 1, i64::MIN, i64::MIN + 1, 1 << 62, 5 << 60] {
+        let factors = edges.into_iter().chain(halves).chain(halves.map(|half| -1.5 * half));
+        arguments.extend(factors.map(|factor| [v as u64, factor.to_bits()]));
+    }
+    compare("scaling_by_small", &[], &arguments, |&[v, factor]| {
+        let scaled = fixed_point::scale_i64(v as i64, f64::from_bits(factor));
+        vec![Word::Bits(scaled.unwrap_or(0) as u64)]
+    });
+}
+
 #[test]
 fn fractions_of_the_box_agree() {
     let mut arguments = records(8, |inputs| {

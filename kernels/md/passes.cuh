@@ -291,17 +291,6 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
             if (GLOBAL) body.scale(factor, id, findings);
             body.half_kick(kick);
         };
-        auto begin_step = [&] {
-            if (pass.go_on) {
-                body.half_kick(kick);
-                if (GLOBAL && pass.has_friction()) body.scale(factor, id, findings);
-                if (LANGEVIN) {
-                    body.half_drift();
-                    body.friction_and_noise(pass.thermostat, noise, normal, species, id, of_tile[0], findings);
-                }
-                moved2 = body.drift<LANGEVIN>(particles, system.sites[work.site_copy ^ 1], p, findings);
-            }
-        };
         auto store = [&] {
             if (pass.go_on || work.copies()) body.store_place(to, p);
             body.store_velocity(to, p);
@@ -343,6 +332,17 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         if (SAMPLING && work.sample) store_sampled_axis(work.sample, id, axis, integrates, body);
         if (pass.go_on) begin_step_in_flow();
 #else
+        auto begin_step = [&] {
+            if (pass.go_on) {
+                body.half_kick(kick);
+                if (GLOBAL && pass.has_friction()) body.scale(factor, id, findings);
+                if (LANGEVIN) {
+                    body.half_drift();
+                    body.friction_and_noise(pass.thermostat, noise, normal, species, id, of_tile[0], findings);
+                }
+                moved2 = body.drift<LANGEVIN>(particles, system.sites[work.site_copy ^ 1], p, findings);
+            }
+        };
         if (SAMPLING && work.sample) {
             // All lanes store.
             if (integrates) end_step();

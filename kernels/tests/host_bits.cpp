@@ -144,6 +144,10 @@ static void scaling(const Constants &, const u64 *in, u64 *out) {
     out[3] = word(fits);
 }
 
+static void scaling_by_small(const Constants &, const u64 *in, u64 *out) {
+    out[0] = word(scale_by_small((i64)in[0], small_factor(f64(in[1]))));
+}
+
 static void fractions(const Constants &, const u64 *in, u64 *out) {
     double edge = f64(in[2]);
     out[0] = word(fraction_from_f64(f64(in[0]), edge));
@@ -317,6 +321,7 @@ static std::vector<Function> functions() {
         {"random_numbers", 5, 14, random_numbers},
         {"rounding", 3, 7, rounding},
         {"scaling", 4, 4, scaling},
+        {"scaling_by_small", 2, 1, scaling_by_small},
         {"fractions", 3, 3, fractions},
         {"long_sums", 4, 2, long_sums},
         {"hilbert", 4, 2, hilbert},
