@@ -291,6 +291,19 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
             if (GLOBAL) body.scale(factor, id, findings);
             body.half_kick(kick);
         };
+#if !TILTED
+        auto begin_step = [&] {
+            if (pass.go_on) {
+                body.half_kick(kick);
+                if (GLOBAL && pass.has_friction()) body.scale(factor, id, findings);
+                if (LANGEVIN) {
+                    body.half_drift();
+                    body.friction_and_noise(pass.thermostat, noise, normal, species, id, of_tile[0], findings);
+                }
+                moved2 = body.drift<LANGEVIN>(particles, system.sites[work.site_copy ^ 1], p, findings);
+            }
+        };
+#endif
         auto store = [&] {
             if (pass.go_on || work.copies()) body.store_place(to, p);
             body.store_velocity(to, p);
@@ -332,17 +345,6 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         if (SAMPLING && work.sample) store_sampled_axis(work.sample, id, axis, integrates, body);
         if (pass.go_on) begin_step_in_flow();
 #else
-        auto begin_step = [&] {
-            if (pass.go_on) {
-                body.half_kick(kick);
-                if (GLOBAL && pass.has_friction()) body.scale(factor, id, findings);
-                if (LANGEVIN) {
-                    body.half_drift();
-                    body.friction_and_noise(pass.thermostat, noise, normal, species, id, of_tile[0], findings);
-                }
-                moved2 = body.drift<LANGEVIN>(particles, system.sites[work.site_copy ^ 1], p, findings);
-            }
-        };
         if (SAMPLING && work.sample) {
             // All lanes store.
             if (integrates) end_step();
@@ -356,8 +358,12 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         // Sites first: other blocks may wait for them.
         moved2 = add(moved2, exchange(moved2, 1));
         moved2 = add(moved2, exchange(moved2, 2));
+#if TILTED
         bool moved = axis < DIMENSION && !(moved2 <= limit2_after_drift());
-        if (TILTED) moved |= axis < DIMENSION && pass.go_on && is_flipped_after_drift();
+        moved |= axis < DIMENSION && pass.go_on && is_flipped_after_drift();
+#else
+        bool moved = axis < DIMENSION && !(moved2 <= (Real)system.limit2);
+#endif
         findings.needs_rebuild |= moved;
 #if TAGGED
         // The first lane has the site. All lanes come to the vote on errors.
@@ -377,14 +383,14 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
     return findings;
 }
 
-// Whether lanes for each axis gain: not where one also has a Langevin thermostat, a flow and barriers to do with.
-template <Acting ACTING>
-static constexpr bool GAINS_BY_AXIS = TAGGED || !TILTED || ACTING != ACTS_LANGEVIN;
-
 // The pass for a number of lanes a particle. `BY_AXIS`: known to be four or more.
 template <Acting ACTING, bool SINGLE_LANE, bool BY_AXIS = false, typename Sums>
 INLINE Findings pass_over_particles(const PassOf &pass, const Work &work, Sums &sums) {
-    if (BY_AXIS || (!SINGLE_LANE && GAINS_BY_AXIS<ACTING> && system.lanes_log2 >= 2)) return force_pass_by_axis<ACTING>(pass, work, sums);
+#if TILTED && !TAGGED
+    // Lanes for each axis do not gain where one also has a Langevin thermostat and a flow to do with.
+    if (ACTING == ACTS_LANGEVIN) return force_pass<ACTING, SINGLE_LANE>(pass, work, sums);
+#endif
+    if (BY_AXIS || (!SINGLE_LANE && system.lanes_log2 >= 2)) return force_pass_by_axis<ACTING>(pass, work, sums);
     return force_pass<ACTING, SINGLE_LANE>(pass, work, sums);
 }
 
