@@ -291,6 +291,12 @@ struct AxisBody {
             report(system.control, findings, STATUS_RUNAWAY, particles.id[p]);
         }
         position = Policy::drift(policy, position, SECOND_HALF ? Policy::halved(velocity) : velocity, axis, image);
+        Real length = Policy::length(policy, arrive(sites, p), axis);
+        return mul(length, length);
+    }
+
+    // The new site; returns how far it is from that of the lists along the axis.
+    INLINE Real arrive(Site *sites, u32 p) {
         site = Policy::site(policy, position, axis);
 #if !TAGGED
         sites[(size_t)p * SITE_STRIDE + axis] = site;
@@ -298,8 +304,7 @@ struct AxisBody {
         if (axis == 0) sites[(size_t)p * SITE_STRIDE + DIMENSION] = system.reference[(size_t)p * SITE_STRIDE + DIMENSION];
 #endif
 #endif
-        Real length = Policy::length(policy, Policy::displacement(policy, site, reference, axis), axis);
-        return mul(length, length);
+        return Policy::displacement(policy, site, reference, axis);
     }
 
 #if TILTED
@@ -310,17 +315,6 @@ struct AxisBody {
         Velocity v = in_box.of_coordinate(velocity, along_y, axis);
         position = Policy::drift(policy, position, HALF ? Policy::halved(v) : v, axis, image);
         velocity = in_box.slowed(velocity, along_y, axis);
-    }
-    // The new site; returns how far it is from that of the lists along the axis of the skewed coordinate.
-    INLINE Real arrive(Site *sites, u32 p) {
-        site = Policy::site(policy, position, axis);
-#if !TAGGED
-        sites[(size_t)p * SITE_STRIDE + axis] = site;
-#if DIAMETERS
-        if (axis == 0) sites[(size_t)p * SITE_STRIDE + DIMENSION] = system.reference[(size_t)p * SITE_STRIDE + DIMENSION];
-#endif
-#endif
-        return Policy::displacement(policy, site, reference, axis);
     }
 #endif
 };
