@@ -8,7 +8,7 @@ use std::time::Instant;
 use miette::miette;
 use serde::Serialize;
 
-pub use self::model::{Acting, Model, State};
+pub use self::model::{Acting, Model, Pressing, State};
 use self::written_as::WrittenAs;
 use super::choices::{Tune, engine_choice};
 use super::say;
@@ -18,7 +18,8 @@ use crate::engine::report::{EngineReport, RanksReport};
 use crate::engine::{self, EngineError, Ensemble, StageContext, Thermodynamics};
 use crate::initial;
 use crate::plan::{
-    EngineChoice, Plan, Precision, Ramp, ShearPlan, Thermostat, ThermostatPlan, TransportChoice,
+    BarostatPlan, EngineChoice, Plan, Precision, Ramp, ShearPlan, Thermostat, ThermostatPlan,
+    TransportChoice,
 };
 use crate::run::memory;
 
@@ -71,6 +72,9 @@ pub struct BenchArguments {
     /// Rates of shear of the measured steps, one after the other, each under all thermostats; 0 is none.
     #[arg(long, value_parser = rate, value_delimiter = ',', allow_negative_numbers = true, conflicts_with_all = ["correlations", "systems"])]
     pub shear: Vec<f64>,
+    /// Barostats of the measured steps, one after the other, each under all thermostats, at the liquid's pressure.
+    #[arg(long, value_enum, value_delimiter = ',', conflicts_with_all = ["correlations", "systems", "shear"])]
+    pub barostat: Vec<Pressing>,
     /// Steps in a Langevin thermostat at the model's first temperature, instead of the model's number.
     #[arg(long)]
     pub melt_steps: Option<u64>,
@@ -102,11 +106,30 @@ impl BenchArguments {
     /// Of the measured steps, one after the other.
     fn conditions(&self) -> Vec<Conditions> {
         let rates = if self.shear.is_empty() { &[0.0][..] } else { &self.shear };
-        let under = |&rate| {
-            let thermostats = self.thermostats().into_iter();
-            thermostats.map(move |thermostat| Conditions { thermostat, rate })
-        };
-        rates.iter().flat_map(under).collect()
+        let barostats =
+            if self.barostat.is_empty() { &[Pressing::None][..] } else { &self.barostat };
+        let thermostats = self.thermostats();
+        let mut conditions = Vec::new();
+        for &rate in rates {
+            for &barostat in barostats {
+                let under = |&thermostat| Conditions { thermostat, rate, barostat };
+                conditions.extend(thermostats.iter().map(under));
+            }
+        }
+        conditions
+    }
+
+    /// # Errors
+    /// If a barostat has no temperature.
+    fn check_barostats(&self) -> miette::Result<()> {
+        let is_lacking = |of: &Conditions| of.barostat != Pressing::None && of.thermostat.is_none();
+        match self.conditions().iter().any(is_lacking) {
+            true => Err(miette!(
+                help = "--thermostat bussi",
+                "--barostat cell-rescaling: trials of the volume have the temperature of a thermostat"
+            )),
+            false => Ok(()),
+        }
     }
 }
 
@@ -117,11 +140,12 @@ struct Conditions {
     thermostat: Option<(Thermostat, f64)>,
     /// Of shear; 0: none.
     rate: f64,
+    barostat: Pressing,
 }
 
 impl Conditions {
     fn at_rest(thermostat: Option<(Thermostat, f64)>) -> Self {
-        Conditions { thermostat, rate: 0.0 }
+        Conditions { thermostat, rate: 0.0, barostat: Pressing::None }
     }
 }
 
@@ -190,6 +214,7 @@ pub struct Measurement {
     pub truncation: String,
     pub thermostat: Acting,
     pub shear_rate: f64,
+    pub barostat: Pressing,
     pub timestep: f64,
     pub steps: u64,
     pub seconds: f64,
@@ -211,6 +236,10 @@ pub struct Measurement {
 const THERMODYNAMICS_INTERVAL: u64 = 1000;
 const WANTED_SECONDS: f64 = 5.0;
 
+/// Values of the pressure that are averaged, and steps between them.
+const PRESSURES: u32 = 20;
+const PRESSURE_INTERVAL: u64 = 50;
+
 /// Systems in the model's state, ready to be measured.
 fn prepared(
     plan: &Plan,
@@ -230,17 +259,32 @@ fn prepared(
         (model.equilibration_temperature.map(langevin), equilibration),
     ] {
         if steps > 0 {
-            begin(ensemble.as_mut(), Conditions::at_rest(equilibration_temperature), steps)?;
+            begin(ensemble.as_mut(), Conditions::at_rest(equilibration_temperature), None, steps)?;
             ensemble.advance(steps)?;
         }
     }
-    begin(ensemble.as_mut(), arguments.conditions()[0], u64::MAX / 2)?;
     Ok(ensemble)
 }
 
+/// The mean over some steps at constant energy, if one of the conditions wants it.
+fn pressure(ensemble: &mut dyn Ensemble, conditions: &[Conditions]) -> Result<f64, EngineError> {
+    if conditions.iter().all(|of| of.barostat == Pressing::None) {
+        return Ok(0.0);
+    }
+    begin(ensemble, Conditions::at_rest(None), None, u64::MAX / 2)?;
+    let mut sum = 0.0;
+    for _ in 0..PRESSURES {
+        ensemble.advance(PRESSURE_INTERVAL)?;
+        sum += ensemble.thermodynamics()?[0].pressure;
+    }
+    Ok(sum / f64::from(PRESSURES))
+}
+
+/// Begins a stage; `barostat`: that of the conditions.
 fn begin(
     ensemble: &mut dyn Ensemble,
-    Conditions { thermostat, rate }: Conditions,
+    Conditions { thermostat, rate, .. }: Conditions,
+    barostat: Option<BarostatPlan>,
     steps: u64,
 ) -> Result<(), EngineError> {
     let thermostat = thermostat.map(|(kind, temperature)| ThermostatPlan {
@@ -252,7 +296,7 @@ fn begin(
         first_step: ensemble.step(),
         steps,
         swap: None,
-        barostat: None,
+        barostat,
         shear: (rate != 0.0).then_some(ShearPlan::Steady { rate }),
     };
     ensemble.begin_stage(&vec![stage; ensemble.systems()])
@@ -277,11 +321,12 @@ pub fn measure(
     ranks: &Ranks,
 ) -> miette::Result<Vec<Measurement>> {
     let mut ensemble = prepared(plan, arguments, ranks)?;
+    let all = arguments.conditions();
+    let pressure = pressure(ensemble.as_mut(), &all)?;
     let mut measurements = Vec::new();
-    for (number, conditions) in arguments.conditions().into_iter().enumerate() {
-        if number > 0 {
-            begin(ensemble.as_mut(), conditions, u64::MAX / 2)?;
-        }
+    for conditions in all {
+        let barostat = conditions.barostat.at(pressure, plan.run.timestep);
+        begin(ensemble.as_mut(), conditions, barostat, u64::MAX / 2)?;
         measurements.push(measure_under(ensemble.as_mut(), conditions, plan, arguments)?);
     }
     Ok(measurements)
@@ -289,7 +334,7 @@ pub fn measure(
 
 fn measure_under(
     ensemble: &mut dyn Ensemble,
-    Conditions { thermostat, rate }: Conditions,
+    Conditions { thermostat, rate, barostat }: Conditions,
     plan: &Plan,
     arguments: &BenchArguments,
 ) -> miette::Result<Measurement> {
@@ -318,6 +363,7 @@ fn measure_under(
         truncation: arguments.model.truncation(arguments).to_owned(),
         thermostat: Acting::of(thermostat),
         shear_rate: rate,
+        barostat,
         timestep: plan.run.timestep,
         steps,
         seconds,
@@ -378,6 +424,7 @@ fn check_box(plan: &Plan) -> miette::Result<()> {
 
 /// Measures and prints all that was asked for.
 pub fn run(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
+    arguments.check_barostats()?;
     for &particles in &arguments.particles {
         for &precision in &arguments.precision {
             let plan = arguments.model.plan(particles, precision, arguments);
@@ -400,8 +447,9 @@ pub fn run(arguments: &BenchArguments, ranks: &Ranks) -> miette::Result<()> {
             state.cutoff,
             arguments.model.truncation(arguments),
             match arguments.conditions().as_slice() {
-                [Conditions { thermostat: None, rate: 0.0 }] => "constant energy",
-                [Conditions { thermostat: Some(_), rate: 0.0 }] => "constant temperature",
+                [Conditions { thermostat: None, rate: 0.0, .. }] => "constant energy",
+                [Conditions { thermostat: Some(_), rate: 0.0, barostat: Pressing::None }] =>
+                    "constant temperature",
                 _ => "by conditions",
             },
             "particles",
@@ -455,8 +503,12 @@ fn line(measurement: &Measurement) -> String {
         0.0 => String::new(),
         rate => format!(", shear {rate}"),
     };
+    let barostat = match measurement.barostat {
+        Pressing::None => "",
+        Pressing::CellRescaling => ", cell rescaling",
+    };
     format!(
-        "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e} {:>12}  {} {} x {}{ranks}{thermostat}{shear}{systems}\n",
+        "{:>10} {:>14} {:>9} {:>12.1} {:>20.3e} {:>8.3} {:>12.2e} {:>12}  {} {} x {}{ranks}{thermostat}{barostat}{shear}{systems}\n",
         measurement.particles,
         measurement.precision,
         measurement.steps,

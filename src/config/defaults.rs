@@ -31,8 +31,10 @@ pub const ANDERSEN_EXACT: bool = false;
 pub const CHAIN_LENGTH: usize = 3;
 /// Of a dense liquid: 0.01 to 0.06 in Lennard-Jones units.
 pub const COMPRESSIBILITY: f64 = 0.03;
-/// Of the relaxation time of the volume, between two trials.
-pub const TRIAL_INTERVAL: f64 = 0.4;
+/// Steps between two trials to change a volume of this relaxation time: two fifths of it.
+pub fn trial_interval(time: f64, timestep: f64) -> u64 {
+    (0.4 * time / timestep).round().max(1.0) as u64
+}
 pub const BLOCK_SIZE: usize = 10;
 pub const POINTS_PER_DECADE: f64 = 9.0;
 pub const CORRELATION_VECTORS_PER_SHELL: usize = 24;

@@ -21,7 +21,7 @@ mod validate;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-pub use defaults::FilledDefault;
+pub use defaults::{COMPRESSIBILITY, FilledDefault, trial_interval};
 use edit::{Edited, Origin};
 pub use edit::{Setting, resumed_with};
 pub use error::{ConfigError, Problem};

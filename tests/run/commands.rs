@@ -193,6 +193,31 @@ fn bench_measures_every_model() {
     }
 }
 
+/// Beside constant volume, at the liquid's own pressure; trials need the temperature of a thermostat.
+#[test]
+fn bench_measures_under_a_barostat() {
+    let job = Job::new("");
+    let mut arguments = vec!["bench", "--particles", "500", "--precision", "fixed-point"];
+    arguments.extend(["--engine", "cpu", "--json", "--thermostat", "andersen,bussi"]);
+    arguments.extend(["--melt-steps", "100", "--equilibration-steps", "100", "--steps", "300"]);
+    arguments.extend(["--barostat", "none,cell-rescaling"]);
+    let ended = job.succeeds(&arguments);
+    let measured: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let conditions = measured.as_array().unwrap().iter().map(|one| {
+        let name = |key: &str| one[key].as_str().unwrap();
+        (name("barostat"), name("thermostat"))
+    });
+    let expected = [
+        ("none", "andersen"),
+        ("none", "bussi"),
+        ("cell-rescaling", "andersen"),
+        ("cell-rescaling", "bussi"),
+    ];
+    assert_eq!(conditions.collect::<Vec<_>>(), expected);
+    let without = ["bench", "--particles=500", "--engine=cpu", "--barostat=cell-rescaling"];
+    job.fails(&without, &["--barostat cell-rescaling: trials", "--thermostat bussi"]);
+}
+
 #[test]
 fn output_that_nobody_reads_is_no_error() {
     let job = Job::new("");

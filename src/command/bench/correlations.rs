@@ -160,7 +160,7 @@ fn timed(
     precision: Precision,
     steps: u64,
 ) -> miette::Result<f64> {
-    begin(ensemble, Conditions::at_rest(None), u64::MAX / 2)?;
+    begin(ensemble, Conditions::at_rest(None), None, u64::MAX / 2)?;
     let (start_step, ensemble_size) = (ensemble.step(), ensemble.systems());
     // Those that the engine evaluates, which are the same of each system.
     let mut of_engine = Vec::new();

@@ -1,9 +1,10 @@
 use super::BenchArguments;
 use crate::command::choices::Tune;
+use crate::config::{COMPRESSIBILITY, trial_interval};
 use crate::plan::{
-    CheckpointPlan, DiameterDistribution, DiameterPlan, DiameterSampling, EnsembleKind,
-    EnsemblePlan, InitialPlan, Lattice, OutputPlan, Plan, Precision, RunPlan, SystemPlan,
-    Thermostat,
+    BarostatKind, BarostatPlan, CheckpointPlan, Coupling, DiameterDistribution, DiameterPlan,
+    DiameterSampling, EnsembleKind, EnsemblePlan, InitialPlan, Lattice, OutputPlan, Plan,
+    Precision, Ramp, RunPlan, SystemPlan, Thermostat,
 };
 use crate::potential::{Diameters, PairParameters, PairPotential, PotentialPlan, Truncation};
 use crate::system::{SimulationBox, Species};
@@ -88,6 +89,32 @@ impl Acting {
             Some(Thermostat::Isokinetic) => Acting::Isokinetic,
             Some(Thermostat::NoseHoover { .. }) => Acting::NoseHoover,
         }
+    }
+}
+
+/// What keeps the pressure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pressing {
+    /// Nothing: constant volume.
+    None,
+    /// Trials of relaxation time 1.
+    CellRescaling,
+}
+
+impl Pressing {
+    /// The barostat of a run that names no more than pressure and time.
+    pub fn at(self, pressure: f64, timestep: f64) -> Option<BarostatPlan> {
+        let time = 1.0;
+        (self == Pressing::CellRescaling).then(|| BarostatPlan {
+            kind: BarostatKind::CellRescaling,
+            pressure: Ramp { from: pressure, to: pressure },
+            time,
+            compressibility: COMPRESSIBILITY,
+            every: trial_interval(time, timestep),
+            coupling: Coupling::Isotropic,
+            chain_length: 0,
+        })
     }
 }
 

@@ -52,7 +52,7 @@ pub fn check(
     let every = match &document.every {
         Some(every) => checker.integer(every, 1..=stage_checks.steps.max(1))?,
         None => {
-            let every = (defaults::TRIAL_INTERVAL * time / timestep).round().max(1.0) as u64;
+            let every = defaults::trial_interval(time, timestep);
             checker.filled_in(&document.span, "every", every);
             every
         }
