@@ -19,6 +19,11 @@ INLINE void report(Control *control, Findings &findings, u32 status, u32 culprit
     findings.error = true;
 }
 
+INLINE void flag_range(Control *control, bool fits, u32 status, u32 id) {
+    Findings findings;
+    if (!fits) report(control, findings, status, id);
+}
+
 // Whether a particle has moved further than the lists allow.
 INLINE bool needs_rebuild(const Site (&site)[SITE_COMPONENTS], const Site (&reference)[SITE_COMPONENTS]) {
     Real displacement[DIMENSION], length[DIMENSION];

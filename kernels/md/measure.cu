@@ -1,5 +1,6 @@
 // Measurements of the present state, and changes of all velocities between launches: ordinary kernels.
 #include "md/andersen.cuh"
+#include "md/pair_sums.cuh"
 #include "md/stress.cuh"
 
 #define FOR_EACH_PARTICLE(p)                                                                       \
@@ -7,11 +8,6 @@
 
 // The sums of the block's system, of which the first has `total`.
 INLINE SplitSum *sums_of_system(SplitSum *total) { return total + (size_t)blockIdx.y * ALL_SUMS; }
-
-INLINE void flag_range(Control *control, bool fits, u32 status, u32 id) {
-    Findings findings;
-    if (!fits) report(control, findings, status, id);
-}
 
 // Sums of m v_a v_b for ab = xx, yy, zz, xy, xz, yz, then of m v_a.
 extern "C" __global__ void __launch_bounds__(256)
@@ -36,42 +32,22 @@ extern "C" __global__ void __launch_bounds__(256)
     add_to_totals(sums, sums_of_system(total));
 }
 
-// Sums of U and r_a F_b for ab = xx, yy, zz, xy, xz, yz over all particles: every pair counts twice.
+// Sums over pairs (`md/pair_sums.cuh`).
 extern "C" __global__ void __launch_bounds__(256)
     measure_pairs(SplitSum *total) {
     enter_system();
-    // Nor are there sums where the launch before has found that lists have no room.
-    if (__syncthreads_or(threadIdx.x == 0 && *(volatile u32 *)&system.control->status == STATUS_LISTS_FULL)) return;
-    const Particles &particles = system.particles[system.control->copy];
-    const Site *sites = system.sites[system.control->site_copy];
-    Group group = group_of();
-    SplitSum sums[7] = {};
-    u32 warps = gridDim.x * (blockDim.x >> 5), tiles = tile_count(group);
-    for (u32 tile = (blockIdx.x * blockDim.x + threadIdx.x) >> 5; tile < tiles; tile += warps) {
-        u32 p = particle_of(group, tile);
-        u32 species = p < system.count ? particles.species[p] : 0;
-        Site site[SITE_COMPONENTS];
-        load_site(sites, p < system.count ? p : 0, site);
-        Sum energy = Policy::zero_sum();
-        Sum virial[6];
-#pragma unroll
-        for (int k = 0; k < 6; ++k) virial[k] = Policy::zero_sum();
-        walk(group, tile, p, species, sites, [&](const Pair &constants, u32 place, const Site(&other)[SITE_COMPONENTS]) {
-            Interaction pair = interaction(constants, site, other, place != p);
-            Policy::accumulate_energy(energy, pair.energy);
-            add_virial(virial, pair);
-        });
-        double terms[7];
-        terms[0] = Policy::energy_to_f64(total_of_group(group, energy));
-#pragma unroll
-        for (int k = 0; k < 6; ++k) terms[k + 1] = Policy::energy_to_f64(total_of_group(group, virial[k]));
-        if (p >= system.count || group.member != 0) continue;
-        bool fits = true;
-#pragma unroll
-        for (int k = 0; k < 7; ++k) add_term(sums[k], exact_term(terms[k], fits));
-        flag_range(system.control, fits, STATUS_KINETIC_RANGE, particles.id[p]);
+    const Control &control = *system.control;
+    // All loads are under way together. In a launch the status becomes no other that asks for longer lists.
+    const u32 status = *(const volatile u32 *)&control.status, copy = control.copy, site_copy = control.site_copy;
+    // There are no sums where the launch before has found that lists have no room.
+    if (status == STATUS_LISTS_FULL) return;
+    const Particles &particles = system.particles[copy];
+    const Site *sites = system.sites[site_copy];
+    if (have_pair_sums_many_threads()) {
+        add_pair_sums_of_eighths(particles, sites, sums_of_system(total));
+    } else {
+        add_pair_sums_of_tiles(particles, sites, sums_of_system(total));
     }
-    add_to_totals(sums, sums_of_system(total));
 }
 
 // Sum of m (F dt / 2m)^2 over all particles, by the forces that a pass has stored.
@@ -229,6 +205,14 @@ INLINE double place_along(const Particles &particles, u32 p, int axis, const Par
     double x = Policy::coordinate_to_f64(policy, particles.position[axis][p], axis);
     double boxes = mul((double)particles.image[axis][p], rows.edges[axis]);
     return rows.quantity == ROWS_UNWRAPPED ? add(x, boxes) : x;
+}
+
+// Leaves words in memory of the host, and behind them the number of the letter, for which the host looks. One block.
+extern "C" __global__ void __launch_bounds__(256) post(const u32 *from, u32 *to, u32 words, u32 letter) {
+    for (u32 k = threadIdx.x; k < words; k += blockDim.x) to[k] = from[k];
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) *(volatile u32 *)(to + words) = letter;
 }
 
 // A quantity of all particles, in id order.

@@ -252,3 +252,25 @@ INLINE void walk(const Group &group, u32 tile, u32 particle, u32 species, const 
         visit(pair, place_of(entry[3]), x3);
     }
 }
+
+// The same for entries of every `parts`-th row, where several threads share a lane's.
+template <typename Visit>
+INLINE void walk_part(const Group &group, u32 tile, u32 particle, u32 species, const Site *sites, u32 part, u32 parts, Visit visit) {
+    const Row *rows_of_lane = first_row(group, tile);
+    // Under way together with what tells whether there is such a row.
+    Row next = load_row(rows_of_lane + 32 * (part < system.rows ? part : 0));
+    u32 end[SPECIES_COUNT];
+    load_row_ends(particle, particle < system.count, end);
+    PairRow constants(species);
+    for (u32 row = part; row < end[SPECIES_COUNT - 1]; row += parts) {
+        u32 entry[4];
+        entries_of(next, entry);
+        if (row + parts < end[SPECIES_COUNT - 1]) next = load_row(rows_of_lane + 32 * (row + parts));
+        Site x[4][SITE_COMPONENTS];
+#pragma unroll
+        for (int k = 0; k < 4; ++k) load_site_of_entry(sites, entry[k], x[k]);
+        Pair pair = constants.of(row, end);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) visit(pair, place_of(entry[k]), x[k]);
+    }
+}

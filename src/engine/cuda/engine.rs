@@ -1,8 +1,9 @@
 //! The CUDA engine: all particles stay on the GPU; a launch takes many steps.
 use std::sync::Arc;
 
-use super::buffers::{Capacity, ElementSizes, MOST_BLOCKS, System};
+use super::buffers::{Capacity, ElementSizes, MOST_BLOCKS, SplitSum, System};
 use super::constants::DevicePolicy;
+use super::declare::Pointer;
 use super::force_field::ForceField;
 use super::launch::{Arguments, Kernel};
 use super::memory::Session;
@@ -147,6 +148,13 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
         arguments: A,
     ) -> Result<(), EngineError> {
         self.device.launch_over(self.lanes(), kernel, arguments)
+    }
+
+    /// Has sums over pairs added to those from an address on: by more threads than lanes where particles are few.
+    pub(super) fn sum_pairs(&self, sums: Pointer<SplitSum>) -> Result<(), EngineError> {
+        let parts = if self.lanes_log2() < 2 { 1 } else { 2 };
+        let kernel = self.device.measure().measure_pairs;
+        self.device.launch_over(parts * self.lanes(), kernel, (sums,))
     }
 
     /// Makes room for the longest list that was wanted; the next launch must build them.

@@ -4,7 +4,7 @@ use std::ffi::{CString, c_void};
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule};
 
 use super::compile::{Architecture, compile, compile_ahead};
@@ -13,6 +13,7 @@ use super::device::{Gpu, failed};
 use super::library::Nvrtc;
 use super::memory::Session;
 use super::program::Program;
+use super::uploads::Uploads;
 use crate::engine::EngineError;
 
 /// Threads of a block of kernels that only go over items.
@@ -23,6 +24,8 @@ pub struct Kernels {
     session: Arc<Session>,
     module: CUmodule,
     constants: Mutex<HashMap<String, Constant>>,
+    /// To the constants.
+    uploads: Uploads,
 }
 
 /// A constant of a module.
@@ -192,7 +195,8 @@ impl Kernels {
         // SAFETY: the image is whole: CUBIN, or PTX with a zero at its end.
         let module = unsafe { result::module::load_data(compiled.image.as_ptr().cast()) }
             .map_err(|error| failed("load the kernels", error))?;
-        Ok(Kernels { session: session.clone(), module, constants: Mutex::default() })
+        let uploads = Uploads::new(session);
+        Ok(Kernels { session: session.clone(), module, constants: Mutex::default(), uploads })
     }
 
     /// The same with a constant that is set once, for all that need it: while someone has them, they are not loaded again.
@@ -220,7 +224,7 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Writes a constant, unless it holds the same.
+    /// Writes a constant, unless it holds the same, between what was launched before and after; does not wait.
     pub(super) fn set<T: DeviceType>(&self, name: &str, value: &T) -> Result<(), EngineError> {
         self.set_bytes(name, value.bytes())
     }
@@ -233,8 +237,8 @@ impl Kernels {
                 return Ok(());
             }
             constant.held.clear();
-            // SAFETY: the constant is as long as the bytes.
-            unsafe { result::memcpy_htod_sync(constant.pointer, bytes) }?;
+            // SAFETY: the constant is as long as the bytes, and the module is there until the copies are over.
+            unsafe { self.uploads.copy(bytes, constant.pointer) }?;
             constant.held.extend_from_slice(bytes);
             Ok(())
         })
@@ -249,18 +253,17 @@ impl Kernels {
     fn with_constant_of<T>(
         &self,
         name: &str,
-        work: impl FnOnce(&mut Constant) -> Result<T, DriverError>,
+        work: impl FnOnce(&mut Constant) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         self.session.enter()?;
-        let failure = |error| failed(&format!("set the constant {name}"), error);
         let mut constants = self.constants.lock().unwrap_or_else(PoisonError::into_inner);
         if !constants.contains_key(name) {
             // SAFETY: the module is loaded.
-            let (pointer, size) =
-                unsafe { result::module::get_global(self.module, text(name)) }.map_err(failure)?;
+            let (pointer, size) = unsafe { result::module::get_global(self.module, text(name)) }
+                .map_err(|error| failed(&format!("find the constant {name}"), error))?;
             constants.insert(name.to_owned(), Constant { pointer, size, held: Vec::new() });
         }
-        work(constants.get_mut(name).expect("it is there")).map_err(failure)
+        work(constants.get_mut(name).expect("it is there"))
     }
 
     /// Copies a word on the GPU into a constant, `at` bytes from its start, between what was launched before and after.
@@ -277,6 +280,7 @@ impl Kernels {
             let (to, stream) = (constant.pointer + at as CUdeviceptr, std::ptr::null_mut());
             // SAFETY: both words lie in the GPU's memory.
             unsafe { result::memcpy_dtod_async(to, from.address(), bytes, stream) }
+                .map_err(|error| failed(&format!("set the constant {name}"), error))
         })
     }
 
@@ -358,8 +362,9 @@ impl Kernels {
 
 impl Drop for Kernels {
     fn drop(&mut self) {
+        self.uploads.wait();
         if self.session.enter().is_ok() {
-            // SAFETY: no kernel runs any more: every launch is waited for.
+            // SAFETY: no kernel runs any more, as every launch is waited for, and no copy is made.
             let _ = unsafe { result::module::unload(self.module) };
         }
     }

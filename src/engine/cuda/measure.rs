@@ -1,6 +1,6 @@
 //! Kernels over all particles between launches (`kernels/md/measure.cu`): they measure, and change velocities.
 use super::buffers::SplitSum;
-use super::declare::{Pointer, device_constants, device_struct, shared_header};
+use super::declare::{Const, Pointer, device_constants, device_struct, shared_header};
 use super::launch::kernels;
 
 device_struct! {
@@ -99,5 +99,6 @@ kernels! {
         reverse_velocities();
         find_too_close();
         write_rows(ParticleRows);
+        post(Pointer<Const<u32>>, Pointer<u32>, u32, u32);
     }
 }

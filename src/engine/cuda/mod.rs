@@ -43,6 +43,7 @@ mod swaps;
 mod thermostat;
 mod transfer;
 mod tuning;
+mod uploads;
 mod velocities;
 mod volumes;
 mod volumes_of_many;

@@ -119,7 +119,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         self.lend_thermostat()?;
         self.mailbox().send(&self.state.control)?;
         let (sums, pairs) = (self.mailbox().sums(0), self.mailbox().sums(PISTON_SUMS as usize));
-        self.over_lanes(self.device.measure().measure_pairs, (pairs,))?;
+        self.sum_pairs(pairs)?;
         self.over_particles(self.piston_kernels_of_run().kick_under_piston, (sums,))?;
         Ok(EndOfStep::before_first(&self.received()?))
     }
@@ -167,7 +167,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
 
     /// Waits; the sums that the kernels have left.
     fn received(&mut self) -> Result<[ExactSum; MOST_SUMS], EngineError> {
-        let ControlAndSums { control, sums } = self.mailbox().receive()?;
+        let ControlAndSums { control, sums } = self.device.receive()?;
         self.state.control = control;
         match control.status {
             status::DONE => Ok(exact(&sums)),

@@ -6,8 +6,8 @@ use super::buffers::{Control, SplitSum, System};
 use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::force_field::ForceField;
-use super::launch::{Arguments, Kernel, Kernels};
-use super::mailbox::{ControlAndSums, MOST_SUMS, Mailbox};
+use super::launch::{Arguments, Grid, Kernel, Kernels};
+use super::mailbox::{ControlAndSums, MOST_SUMS, Mailbox, POSTING_THREADS};
 use super::md_program;
 use super::measure::MeasureKernels;
 use super::members::Members;
@@ -253,7 +253,7 @@ impl RunDevice {
             Shared::Alone(mailbox) => {
                 mailbox.clear_sums(COUNT)?;
                 launch(mailbox.sums(0))?;
-                let ControlAndSums { control, sums } = mailbox.receive()?;
+                let ControlAndSums { control, sums } = self.receive()?;
                 Ok((std::array::from_fn(|k| sums[k]), control))
             }
             Shared::Among(_, sums) => {
@@ -264,6 +264,14 @@ impl RunDevice {
                 Ok((std::array::from_fn(|k| sums[k]), control))
             }
         }
+    }
+
+    /// What a system that is alone shares with the host, as it is after all that was launched before; waits for it.
+    pub fn receive(&self) -> Result<ControlAndSums, EngineError> {
+        let mailbox = self.mailbox().expect("the system is alone");
+        mailbox.receive(|letter| {
+            self.kernels.launch(self.measure.post, Grid::of(1, POSTING_THREADS), letter)
+        })
     }
 
     /// Waits for all that was launched.

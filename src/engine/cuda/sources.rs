@@ -61,6 +61,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("md/integrate.cuh"),
     header!("md/neighbor_lists.cuh"),
     header!("md/measure.cu"),
+    header!("md/pair_sums.cuh"),
     header!("md/passes.cuh"),
     header!("md/piston.cuh"),
     header!("md/rebuild.cuh"),

@@ -84,7 +84,7 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
         pairs: Pointer<SplitSum>,
     ) -> Result<(), EngineError> {
         self.over_particles(self.device.measure().measure_velocities, (velocities,))?;
-        self.over_lanes(self.device.measure().measure_pairs, (pairs,))
+        self.sum_pairs(pairs)
     }
 
     /// Multiplies velocities, along each axis; whether they fit is found with the control.
@@ -95,9 +95,7 @@ impl<P: DevicePolicy, S: Stepper> CudaEngine<P, S> {
 
     /// Sums over pairs, as of the present lists: potential energy and virial.
     pub(super) fn pair_sums(&self) -> Result<PairSums, EngineError> {
-        let kernel = self.device.measure().measure_pairs;
-        let sums =
-            self.sums_of::<{ PAIR_SUMS as usize }>(|sums| self.over_lanes(kernel, (sums,)))?;
+        let sums = self.sums_of::<{ PAIR_SUMS as usize }>(|sums| self.sum_pairs(sums))?;
         Ok(sums.map(of_pairs_once))
     }
 

@@ -50,7 +50,7 @@ impl<P: DevicePolicy> CudaEngine<P, MultiRank> {
         let kick = self.kernels_of_piston().kick_under_piston;
         let sums = self.sums_of_ranks::<MOST_SUMS>(|engine, sums| {
             let pairs = sums.add(PISTON_SUMS as usize);
-            engine.over_lanes(engine.device.measure().measure_pairs, (pairs,))?;
+            engine.sum_pairs(pairs)?;
             engine.over_particles(kick, (sums,))
         })?;
         Ok(EndOfStep::before_first(&sums))

@@ -58,9 +58,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
 
     /// Sums over pairs in the box of a trial, as the kernels have its constants, after [`run_to_trial`](Self::run_to_trial).
     pub(in crate::engine::cuda) fn pair_sums_of_trial(&self) -> Result<PairSums, EngineError> {
-        let mailbox = self.device.mailbox().expect("the system is alone");
         self.begin_pair_sums(SUMS_OF_TRIAL)?;
-        let ControlAndSums { control, sums } = mailbox.receive()?;
+        let ControlAndSums { control, sums } = self.device.receive()?;
         match control.status {
             status::DONE => Ok(pair_sums_of(&sums[SUMS_OF_TRIAL..])),
             fault => Err(self.state.range_error(fault, control.culprit)),
@@ -70,7 +69,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// Has sums over pairs made behind what was launched, if the system is alone.
     fn begin_pair_sums(&self, first: usize) -> Result<bool, EngineError> {
         let Some(mailbox) = self.device.mailbox() else { return Ok(false) };
-        self.over_lanes(self.device.measure().measure_pairs, (mailbox.sums(first),))?;
+        self.sum_pairs(mailbox.sums(first))?;
         Ok(true)
     }
 
@@ -197,8 +196,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// Waits, and takes over what the launch has left; returns the sums behind it, if the system is alone.
     fn end_launch(&mut self, kind: Kind) -> Result<Option<[SplitSum; MOST_SUMS]>, EngineError> {
         let (control, sums) = match self.device.mailbox() {
-            Some(mailbox) => {
-                let ControlAndSums { control, sums } = mailbox.receive()?;
+            Some(_) => {
+                let ControlAndSums { control, sums } = self.device.receive()?;
                 (control, Some(sums))
             }
             None => (self.state.read_control()?, None),
