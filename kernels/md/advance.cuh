@@ -53,7 +53,9 @@ static __device__ __noinline__ void act_after_drift(const Thermostat &thermostat
 // some of the block's particles.
 static __device__ __noinline__ void move_before_collision(const Own own) {
     const Particles &particles = system.particles[own.copy];
-    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+    for (u32 at = own.first + threadIdx.x; at < own.last; at += blockDim.x) {
+        const u32 p = own.place(at);
+        if (TAGGED && p >= system.count) continue;
         Body body;
         body.load(particles, p);
         body.half_kick_by_stored(p);
@@ -67,7 +69,9 @@ static __device__ __noinline__ void move_before_collision(const Own own) {
 static __device__ __noinline__ Findings move_after_collision(const Own own, Site *sites) {
     const Particles &particles = system.particles[own.copy];
     Findings findings = {false, false};
-    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+    for (u32 at = own.first + threadIdx.x; at < own.last; at += blockDim.x) {
+        const u32 p = own.place(at);
+        if (TAGGED && p >= system.count) continue;
         Body body;
         body.load(particles, p);
         body.drift<true>(particles, sites, p, findings);
@@ -88,7 +92,9 @@ static __device__ __noinline__ void find_residue(const Own own, u32 &turn) {
     const Policy::Skew skew = Policy::skew(growth, system.aspect);
     // What is lost, and the momentum along y.
     SplitSum sums[2] = {};
-    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+    for (u32 at = own.first + threadIdx.x; at < own.last; at += blockDim.x) {
+        const u32 p = own.place(at);
+        if (TAGGED && p >= system.count) continue;
         Velocity along_y = particles.velocity[1][p], none = {};
         add_term(sums[0], units(Policy::skewed_velocity(none, along_y, skew)));
         add_term(sums[1], units(along_y));
@@ -114,7 +120,9 @@ static __device__ __noinline__ void find_residue(const Own own, u32 &turn) {
 // The first kick of a step, by the forces that a pass has stored.
 static __device__ __noinline__ void kick_of_block(const Own own) {
     const Particles &particles = system.particles[own.copy];
-    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+    for (u32 at = own.first + threadIdx.x; at < own.last; at += blockDim.x) {
+        const u32 p = own.place(at);
+        if (TAGGED && p >= system.count) continue;
         Body body;
         body.load(particles, p);
         body.half_kick_by_stored(p);
@@ -126,7 +134,9 @@ static __device__ __noinline__ void kick_of_block(const Own own) {
 static __device__ __noinline__ Findings drift_of_block(const Own own, Site *sites) {
     const Particles &particles = system.particles[own.copy];
     Findings findings = {false, false};
-    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+    for (u32 at = own.first + threadIdx.x; at < own.last; at += blockDim.x) {
+        const u32 p = own.place(at);
+        if (TAGGED && p >= system.count) continue;
         Body body;
         body.load(particles, p);
         body.drift(particles, sites, p, findings);
@@ -195,7 +205,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     Work of_thread;
     Work &work = SINGLE_LANE ? of_warp[threadIdx.x >> 5] : of_thread;
     Work::change<SINGLE_LANE>([&] {
-        share_of_block(tile_count(group_of<SINGLE_LANE>()), work.first_tile, work.last_tile);
+        share_tiles<IN_TURN<ACTING>>(tile_count(group_of<SINGLE_LANE>()), work.first_tile, work.last_tile);
         work.copy = system.control->copy;
         work.site_copy = system.control->site_copy;
         work.sample = nullptr;
@@ -320,7 +330,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         if (asks) {
             // The others see the same. What they wrote of their particles is visible behind a barrier.
 #if RELISTING
-            bool full = relist(system.particles[work.copy], staged_sites(work.site_copy), work.first_tile, work.last_tile);
+            bool full = relist<IN_TURN<ACTING>>(system.particles[work.copy], staged_sites(work.site_copy), work.first_tile, work.last_tile);
 #else
             synchronize(false);
 #endif
@@ -353,7 +363,8 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             Site *next_sites = system.sites[work.site_copy ^ 1];
             Findings started = {false, false};
             u32 particles_of_tile = group_of<SINGLE_LANE>().particles, end = work.last_tile * particles_of_tile;
-            Own own = {work.copy, work.first_tile * particles_of_tile, end < system.count ? end : system.count};
+            if (!TAGGED && end > system.count) end = system.count;
+            Own own = {work.copy, work.first_tile * particles_of_tile, end};
             if (ACTING == ACTS_ANDERSEN && collides) {
                 // What the lanes of the pass wrote is read by others of the block.
                 __syncthreads();
@@ -417,7 +428,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             stage_sites(system.sites[work.site_copy], staged);
             __syncthreads();
             is_staged = true;
-            bool full = relist(system.particles[work.copy], staged, work.first_tile, work.last_tile);
+            bool full = relist<IN_TURN<ACTING>>(system.particles[work.copy], staged, work.first_tile, work.last_tile);
 #else
             bool has_forces = false;
 #if LOOKS_AHEAD

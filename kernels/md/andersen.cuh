@@ -25,11 +25,18 @@ struct Change {
     double factor;
 };
 
-// Particles of a block.
+// Particles of a block, numbered from `first` to `last`, in tiles that come in its turn where sites are tagged; in the last one there may be
+// fewer.
 struct Own {
     u32 copy;
     u32 first;
     u32 last;
+
+    INLINE u32 place(u32 number) const {
+        if (!TAGGED) return number;
+        const u32 of_tile_log2 = 5 - system.lanes_log2;
+        return (tile_of_block<true>(number >> of_tile_log2) << of_tile_log2) + (number & ((1u << of_tile_log2) - 1));
+    }
 };
 
 // Whether a number did not fit. The sums go to those of turn `turn`.
@@ -40,7 +47,9 @@ static __device__ __noinline__ bool velocities_pass(const Thermostat &thermostat
     Findings findings = {false, false};
     SplitSum sums[3] = {};
     double temperature = target_temperature(thermostat, step);
-    for (u32 p = own.first + threadIdx.x; p < own.last; p += blockDim.x) {
+    for (u32 at = own.first + threadIdx.x; at < own.last; at += blockDim.x) {
+        const u32 p = own.place(at);
+        if (TAGGED && p >= system.count) continue;
         u32 id = particles.id[p];
         double mass = system.mass[particles.species[p]];
         double width = square_root(divide(temperature, mass));

@@ -64,3 +64,14 @@ INLINE void share_of_block(u32 count, u32 &first, u32 &last) {
     first = (u32)((u64)count * blockIdx.x / gridDim.x);
     last = (u32)((u64)count * (blockIdx.x + 1) / gridDim.x);
 }
+
+// Tiles of a block, numbered from `first` to `last`, and the tile of a number. Consecutive ones, or (`IN_TURN`) a block takes tiles in turn
+// with the others: so it has particles of all species, and from everywhere, and about as many neighbors as they, for whom it would wait.
+template <bool IN_TURN>
+INLINE void share_tiles(u32 tiles, u32 &first, u32 &last) {
+    if (!IN_TURN) return share_of_block(tiles, first, last);
+    first = 0;
+    last = (tiles - blockIdx.x + gridDim.x - 1) / gridDim.x;
+}
+template <bool IN_TURN>
+INLINE u32 tile_of_block(u32 number) { return IN_TURN ? number * gridDim.x + blockIdx.x : number; }

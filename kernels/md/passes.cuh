@@ -110,6 +110,13 @@ static constexpr bool SPARES_WARP = TAGGED && ACTING == ACTS_GLOBAL;
 template <Acting ACTING>
 INLINE u32 warps_of_pass() { return (blockDim.x >> 5) - (SPARES_WARP<ACTING> ? 1 : 0); }
 
+// Whether the tiles of a block are those that come in its turn (docs/performance.md, "Tiles in turn"): with a thermostat of the whole system
+// steps take longer so.
+template <Acting ACTING>
+static constexpr bool IN_TURN = TAGGED && ACTING != ACTS_GLOBAL;
+template <Acting ACTING>
+INLINE u32 tile_of(const Work &work, u32 at) { return IN_TURN<ACTING> ? tile_of_block<true>(at) : work.tile(at); }
+
 // What a pass does.
 struct PassOf {
     const Thermostat &thermostat;
@@ -176,7 +183,7 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
     double noise = LANGEVIN ? langevin_noise(pass.thermostat, pass.step + 1) : 0.0;
     Stress::clear();
     for (u32 at = work.first(); at < work.last(); at += warps_of_pass<ACTING>()) {
-        u32 tile = work.tile(at), p = particle_of(group, tile);
+        u32 tile = tile_of<ACTING>(work, at), p = particle_of(group, tile);
         bool active = p < system.count;
         bool leads = active && group.member == 0;
         Sum sum[DIMENSION];
@@ -260,7 +267,7 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
     Group group = group_of();
     u32 axis = group.member;
     for (u32 at = work.first(); at < work.last(); at += warps_of_pass<ACTING>()) {
-        u32 tile = work.tile(at), p = particle_of(group, tile);
+        u32 tile = tile_of<ACTING>(work, at), p = particle_of(group, tile);
         bool active = p < system.count;
         bool integrates = active && axis < DIMENSION;
         AxisBody body;

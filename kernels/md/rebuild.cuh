@@ -310,28 +310,30 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
 }
 
 #if RELISTING
-// New lists of the particles of a block's tiles, searched for among all staged sites; particles stay where they are in memory.
+// New lists of the particles of a block's tiles (`tile_of_block`), searched for among all staged sites; particles stay where they are in
+// memory.
 // All blocks come here; returns, alike in all, whether a list had no room.
-static __device__ __noinline__ bool relist(const Particles &particles, const StagedSites &sites, u32 first_tile, u32 last_tile) {
+template <bool IN_TURN>
+static __device__ __noinline__ bool relist(const Particles &particles, const StagedSites &sites, u32 first, u32 last) {
     i64 start = clock64();
     note_lists();
     Group group = group_of();
-    u32 end = last_tile * group.particles;
-    for (u32 p = first_tile * group.particles + threadIdx.x; p < end && p < system.count; p += blockDim.x) {
-        Site site[SITE_COMPONENTS];
-        load_site(sites, p, site);
-        store_site(system.reference, p, site);
-    }
     bool full = false;
-    for (u32 tile = first_tile + (threadIdx.x >> 5); tile < last_tile; tile += blockDim.x >> 5) {
+    for (u32 number = first + (threadIdx.x >> 5); number < last; number += blockDim.x >> 5) {
+        u32 tile = tile_of_block<IN_TURN>(number), p = particle_of(group, tile);
+        if (p < system.count && group.member == 0) {
+            Site site[SITE_COMPONENTS];
+            load_site(sites, p, site);
+            store_site(system.reference, p, site);
+        }
         Search search;
         if (!search.begin(group, tile, sites)) continue;
         u32 species = particles.species[search.particle];
         for (u32 b = 0; b < SPECIES_COUNT; ++b) {
             search.filling = search.particle;
             // All cells are of one group.
-            u32 first = system.bin_start[b << system.group_log2], last = system.bin_start[(b + 1) << system.group_log2];
-            add_candidates<false>(group, sites, Reach(species, b), first, last, search);
+            u32 from = system.bin_start[b << system.group_log2], to = system.bin_start[(b + 1) << system.group_log2];
+            add_candidates<false>(group, sites, Reach(species, b), from, to, search);
             end_segment<false>(group, b, search);
         }
         full |= is_too_long<false>(group, search);
