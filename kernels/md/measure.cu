@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if (status == STATUS_LISTS_FULL) return;
     const Particles &particles = system.particles[copy];
     const Site *sites = system.sites[site_copy];
-    if (have_pair_sums_many_threads()) {
+    if (have_lanes_several_threads()) {
         add_pair_sums_of_eighths(particles, sites, sums_of_system(total));
     } else {
         add_pair_sums_of_tiles(particles, sites, sums_of_system(total));

@@ -48,7 +48,7 @@ INLINE void add_pair_sums_of_tiles(const Particles &particles, const Site *sites
 
 // Where few particles have many lanes each, and sums may be made in any order: more threads a particle, each with a part of a lane's rows;
 // every eighth of them gets one of the sums. It waits less for memory, and makes the terms of all sums together.
-INLINE bool have_pair_sums_many_threads() { return IS_INTEGER<Sum> && system.lanes_log2 >= 2; }
+INLINE bool have_lanes_several_threads() { return IS_INTEGER<Sum> && system.lanes_log2 >= 2; }
 
 // Of eight sums over `threads` lanes each eighth of these gets one, in their order.
 INLINE Sum sum_of_eighth(Sum (&sums)[8], u32 member, u32 threads) {

@@ -19,9 +19,9 @@ pub struct Session {
     /// What those that need the same have in common.
     pub(super) common_kernels: Mutex<Vec<CommonKernels>>,
     pub(super) copying: Mutex<Weak<Stream>>,
-    /// Copies to the GPU that have begun, and of these, in their order, that are known to be over.
-    begun: AtomicU64,
-    over: AtomicU64,
+    /// Copies to the GPU that were launched, and how many of these, in their order, are known to be over.
+    copies: AtomicU64,
+    copies_over: AtomicU64,
 }
 
 impl Session {
@@ -35,29 +35,29 @@ impl Session {
             context,
             common_kernels: Mutex::default(),
             copying: Mutex::default(),
-            begun: AtomicU64::new(0),
-            over: AtomicU64::new(0),
+            copies: AtomicU64::new(0),
+            copies_over: AtomicU64::new(0),
         }))
     }
 
-    /// Number of a copy to the GPU that begins now, behind all that was launched.
-    pub fn begin_copy(&self) -> u64 {
-        self.begun.fetch_add(1, Ordering::Relaxed) + 1
+    /// Numbers a copy to the GPU that was launched: afterwards, so that what is launched once the number is known comes behind the copy.
+    pub fn number_copy(&self) -> u64 {
+        self.copies.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// The number of the last copy that has begun.
+    /// The number of the last copy.
     pub fn last_copy(&self) -> u64 {
-        self.begun.load(Ordering::Relaxed)
+        self.copies.load(Ordering::Acquire)
     }
 
     /// Notes that all copies up to this one are over.
     pub fn copies_are_over(&self, last: u64) {
-        self.over.fetch_max(last, Ordering::Relaxed);
+        self.copies_over.fetch_max(last, Ordering::AcqRel);
     }
 
     /// Whether a copy is known to be over.
     pub fn is_over(&self, copy: u64) -> bool {
-        self.over.load(Ordering::Relaxed) >= copy
+        self.copies_over.load(Ordering::Acquire) >= copy
     }
 
     /// Makes the GPU the one that this thread talks to: to be called before the driver is.

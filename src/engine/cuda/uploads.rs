@@ -56,9 +56,9 @@ impl Uploads {
         self.session.enter()?;
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         let mut source = self.free_source(&mut sources, bytes)?;
-        source.copy = self.session.begin_copy();
         // SAFETY: as the caller has promised.
         let copied = unsafe { source.copy(values, to) };
+        source.copy = self.session.number_copy();
         // Also after an error the driver may read from it.
         sources.push_back(source);
         copied.map_err(|error| failed("copy to the GPU", error))
