@@ -224,7 +224,7 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Writes a constant, unless it holds the same, between what was launched before and after; does not wait.
+    /// Writes a constant, unless it holds the same, between what was launched before and after; does not wait, but for the first time.
     pub(super) fn set<T: DeviceType>(&self, name: &str, value: &T) -> Result<(), EngineError> {
         self.set_bytes(name, value.bytes())
     }
@@ -236,9 +236,17 @@ impl Kernels {
             if constant.held == bytes {
                 return Ok(());
             }
+            let is_first = constant.held.is_empty();
             constant.held.clear();
-            // SAFETY: the constant is as long as the bytes, and the module is there until the copies are over.
-            unsafe { self.uploads.copy(bytes, constant.pointer) }?;
+            if is_first {
+                // Most are never written again: page-locked memory takes milliseconds to get.
+                // SAFETY: the constant is as long as the bytes.
+                unsafe { result::memcpy_htod_sync(constant.pointer, bytes) }
+                    .map_err(|error| failed(&format!("set the constant {name}"), error))?;
+            } else {
+                // SAFETY: as above, and the module is there until the copies are over.
+                unsafe { self.uploads.copy(bytes, constant.pointer) }?;
+            }
             constant.held.extend_from_slice(bytes);
             Ok(())
         })
