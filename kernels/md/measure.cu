@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(256)
     measure_pairs(SplitSum *total) {
     enter_system();
     const Control &control = *system.control;
-    // All loads are under way together. In a launch the status becomes no other that asks for longer lists.
+    // Loaded together. Within a launch no thread sets the status that asks for longer lists, so that all threads decide alike.
     const u32 status = *(const volatile u32 *)&control.status, copy = control.copy, site_copy = control.site_copy;
     // There are no sums where the launch before has found that lists have no room.
     if (status == STATUS_LISTS_FULL) return;

@@ -224,7 +224,7 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Writes a constant, unless it holds the same, between what was launched before and after; does not wait, but for the first time.
+    /// Writes a constant, unless it holds the same, between what was launched before and after. Waits only the first time.
     pub(super) fn set<T: DeviceType>(&self, name: &str, value: &T) -> Result<(), EngineError> {
         self.set_bytes(name, value.bytes())
     }
