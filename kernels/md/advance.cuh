@@ -235,7 +235,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         present_sites(work);
         synchronize(false);
     }
-    SampleCursor turns(launch.samples, launch.from);
+    Samples<!LOOKS_FOR_SAMPLE<ACTING, SINGLE_LANE>> samples(launch.samples, launch.from);
     u32 turn_of_sums = 0;
     u64 next_collision = ACTING == ACTS_ANDERSEN ? first_collision(thermostat, launch.first_step + launch.from + 1) : 0;
     // Whether the thermostat has still to act after the last drift, and how often it has done so beside a pass.
@@ -287,11 +287,11 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 #endif
         bool collides = ACTING == ACTS_ANDERSEN && !last && step + 1 == next_collision;
 #if TAGGED
-        u32 *sample = asks ? nullptr : turns.at(done, launch.samples);
+        u32 *sample = samples.look(done, !asks, launch.samples);
 #else
-        u32 *sample = turns.at(done, launch.samples);
+        u32 *sample = samples.look(done, true, launch.samples);
 #endif
-        if (SAMPLING) Work::change<SINGLE_LANE>([&] { work.sample = sample; });
+        if (SAMPLING && !LOOKS_FOR_SAMPLE<ACTING, SINGLE_LANE>) Work::change<SINGLE_LANE>([&] { work.sample = sample; });
         // Where the stress of the step goes, if it is wanted.
         SplitSum *stress = stress_at(launch.stress, done);
         // The drift waits for a sum over the velocities after the first kick.

@@ -14,7 +14,7 @@
 struct Work {
     u32 copy;
     u32 site_copy;
-    // Where the pass leaves a sample, if it does.
+    // Where the pass leaves a sample, if it does, and knows it from the start (`LOOKS_FOR_SAMPLE`).
     u32 *sample;
 #if DOMAIN
     // Where moved particles are written: the first pass of a launch leaves those that it has found, to go back to.
@@ -117,6 +117,12 @@ static constexpr bool IN_TURN = TAGGED && ACTING != ACTS_GLOBAL;
 template <Acting ACTING>
 INLINE u32 tile_of(const Work &work, u32 at) { return IN_TURN<ACTING> ? tile_of_block<true>(at) : work.tile(at); }
 
+// Whether a pass looks after its pair loop for where it leaves a sample (`present_sample`), which one system with many particles gains by.
+// Else it has that in registers, or in the shared memory of its work. As measured (docs/performance.md, "Time correlations").
+template <Acting ACTING, bool SINGLE_LANE>
+static constexpr bool LOOKS_FOR_SAMPLE = SAMPLING && !TAGGED && !MEMBERS && !DOMAIN && !TILTED && !SINGLE_LANE &&
+                                         (ACTING == ACTS_LANGEVIN || (ACTING == ACTS_NONE && IS_INTEGER<Sum>));
+
 // What a pass does.
 struct PassOf {
     const Thermostat &thermostat;
@@ -175,7 +181,7 @@ struct WithoutStress {
 // kinetic energy of the next half step. `Stress`: whether and how the stress at the step is summed up.
 template <Acting ACTING, bool SINGLE_LANE, typename Stress = WithoutStress, typename Sums>
 INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
-    constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
+    constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL, LOOKS = LOOKS_FOR_SAMPLE<ACTING, SINGLE_LANE>;
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
     const PresentSites sites = present_sites_of(system.sites[work.site_copy], work.site_copy);
     Group group = group_of<SINGLE_LANE>();
@@ -189,7 +195,7 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
         Sum sum[DIMENSION];
         u32 species = active ? particles.species[p] : 0;
         // Early: it is waited for at the end.
-        u32 sampled_id = work.sample && leads ? particles.id[p] : 0;
+        u32 sampled_id = !LOOKS && work.sample && leads ? particles.id[p] : 0;
         bool too_close = Stress::sum_forces(group, tile, p, species, sites, sum, particles.id, findings);
         forget_registers();
         if (too_close) report(system.control, findings, STATUS_TOO_CLOSE, particles.id[p]);
@@ -212,7 +218,12 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
                     body.half_kick(kick);
                 }
             }
-            if (work.sample) store_sampled(work.sample, sampled_id, body.position, body.image, body.velocity);
+            if (LOOKS) {
+                u32 *sample = present_sample();
+                if (sample) store_sampled(sample, particles.id[p], body.position, body.image, body.velocity);
+            } else if (work.sample) {
+                store_sampled(work.sample, sampled_id, body.position, body.image, body.velocity);
+            }
         };
         auto begin_step = [&] {
             if (pass.go_on) {
@@ -259,7 +270,7 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
 // of the next step, for which other blocks may wait.
 template <Acting ACTING, typename Sums>
 INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &sums) {
-    constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL;
+    constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL, LOOKS = LOOKS_FOR_SAMPLE<ACTING, false>;
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
     const PresentSites sites = present_sites_of(system.sites[work.site_copy], work.site_copy);
     Findings findings = {false, pass.failed_before};
@@ -273,7 +284,7 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         AxisBody body;
         if (integrates) body.load(particles, p, axis);
         u32 species = active ? particles.species[p] : 0;
-        u32 id = (LANGEVIN || GLOBAL || work.sample) && active ? particles.id[p] : 0;
+        u32 id = (LANGEVIN || GLOBAL || (!LOOKS && work.sample)) && active ? particles.id[p] : 0;
         // While the pair loop waits for what it loads.
         float normal = LANGEVIN ? normal_f32(pass.thermostat.seed, id, pass.step + 1, PURPOSE_LANGEVIN, axis) : 0.0f;
         Sum sum[DIMENSION];
@@ -352,10 +363,12 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
         if (SAMPLING && work.sample) store_sampled_axis(work.sample, id, axis, integrates, body);
         if (pass.go_on) begin_step_in_flow();
 #else
-        if (SAMPLING && work.sample) {
+        u32 *const sample = LOOKS ? present_sample() : work.sample;
+        if (LOOKS && sample && active) id = particles.id[p];
+        if (SAMPLING && sample) {
             // All lanes store.
             if (integrates) end_step();
-            store_sampled_axis(work.sample, id, axis, integrates, body);
+            store_sampled_axis(sample, id, axis, integrates, body);
             if (integrates) begin_step();
         } else if (integrates) {
             end_step();

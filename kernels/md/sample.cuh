@@ -98,14 +98,13 @@ struct SampleCursor {
     // Its slot, fetched when the one before is taken.
     u32 slot;
 
-    INLINE SampleCursor(const SampleTimes &turns, u32 from) {
+    INLINE void begin(const SampleTimes &turns, u32 from) {
         number = from > turns.first ? (from - turns.first + turns.every - 1) / turns.every : 0;
         next = turns.first + number * turns.every;
         slot = turns.first != ~0u ? sampling.slots[number] : 0;
     }
-    // Where the sample after `done` steps goes; null: none is due.
-    INLINE u32 *at(u32 done, const SampleTimes &turns) {
-        if (done != next) return nullptr;
+    // Where the next one goes.
+    INLINE u32 *take(const SampleTimes &turns) {
         u32 *sample = sample_slot(slot);
         next += turns.every;
         number += 1;
@@ -113,12 +112,58 @@ struct SampleCursor {
         return sample;
     }
 };
+
+// The samples of a launch: known in registers, or for each warp in shared memory, which leaves the registers to the pair loop. All lanes of a
+// warp come here.
+template <bool IN_REGISTERS>
+struct Samples {
+    SampleCursor cursor;
+
+    INLINE Samples(const SampleTimes &turns, u32 from) { cursor.begin(turns, from); }
+    // Where the pass after `done` steps leaves a sample; null: nowhere. `may_take`: the pass is not in vain.
+    INLINE u32 *look(u32 done, bool may_take, const SampleTimes &turns) {
+        return may_take && done == cursor.next ? cursor.take(turns) : nullptr;
+    }
+};
+
+struct WarpSamples {
+    SampleCursor cursor;
+    // Where the present pass leaves a sample; null: nowhere.
+    u32 *present;
+};
+__shared__ WarpSamples samples_of_warps[MOST_WARPS];
+INLINE WarpSamples &samples_of_warp() { return samples_of_warps[threadIdx.x >> 5]; }
+// Read in each pass, when it is asked for.
+INLINE u32 *present_sample() { return *(u32 *const volatile *)&samples_of_warp().present; }
+
+template <>
+struct Samples<false> {
+    INLINE Samples(const SampleTimes &turns, u32 from) {
+        if ((threadIdx.x & 31) == 0) {
+            samples_of_warp().cursor.begin(turns, from);
+            samples_of_warp().present = nullptr;
+        }
+        __syncwarp();
+    }
+    // For `present_sample`.
+    INLINE u32 *look(u32 done, bool may_take, const SampleTimes &turns) {
+        WarpSamples &of_warp = samples_of_warp();
+        const bool takes = may_take && done == of_warp.cursor.next;
+        if (!takes && of_warp.present == nullptr) return nullptr;
+        __syncwarp();
+        if ((threadIdx.x & 31) == 0) of_warp.present = takes ? of_warp.cursor.take(turns) : nullptr;
+        __syncwarp();
+        return nullptr;
+    }
+};
 #else
 INLINE void store_sampled(u32 *, u32, const Coordinate (&)[DIMENSION], const i32 (&)[DIMENSION],
                           const Velocity (&)[DIMENSION]) {}
 INLINE void store_sampled_axis(u32 *, u32, u32, bool, const AxisBody &) {}
-struct SampleCursor {
-    INLINE SampleCursor(const SampleTimes &, u32) {}
-    INLINE u32 *at(u32, const SampleTimes &) { return nullptr; }
+INLINE u32 *present_sample() { return nullptr; }
+template <bool>
+struct Samples {
+    INLINE Samples(const SampleTimes &, u32) {}
+    INLINE u32 *look(u32, bool, const SampleTimes &) { return nullptr; }
 };
 #endif
