@@ -500,6 +500,42 @@ observables = ["mean-square-displacement", "self-intermediate-scattering-functio
     }
 }
 
+/// In two dimensions sites have no tags: there passes look for where their samples go after the pair loop, also those that a thermostat
+/// ends. Each lane of a particle integrates an axis, or one lane all of them.
+#[test]
+fn samples_that_passes_look_for_are_those_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let stages = |threads_per_particle: u32| {
+        let run = format!("timestep = 0.004\nthreads_per_particle = {threads_per_particle}");
+        let mut toml = kob_andersen(2, 400, "fixed-point", &run);
+        for (name, thermostat) in [
+            (
+                "langevin",
+                "thermostat = { kind = \"langevin\", temperature = 1.5, friction = 2.0 }\n",
+            ),
+            ("nve", ""),
+        ] {
+            toml += &format!("[[stage]]\nname = \"{name}\"\nsteps = 160\n{thermostat}");
+            toml += r#"[[stage.correlation]]
+every = 3
+block_size = 4
+wavenumbers = [7.25]
+observables = ["mean-square-displacement", "velocity-autocorrelation", "self-intermediate-scattering-function"]
+"#;
+        }
+        toml
+    };
+    let expected = Job::new(&stages(1));
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    for threads_per_particle in [1, 4] {
+        let found = job(gpu, "1", &stages(threads_per_particle));
+        run_on_the_gpu(&found);
+        for stage in ["langevin", "nve"] {
+            assert_same_functions(&expected, &found, stage, 3 * 3);
+        }
+    }
+}
+
 /// Integers are counted: the kernels give what the CPU does, where no distance is a radius to rounding.
 #[test]
 fn places_and_bonds_are_those_of_the_cpu() {

@@ -113,8 +113,8 @@ struct SampleCursor {
     }
 };
 
-// The samples of a launch: known in registers, or for each warp in shared memory, which leaves the registers to the pair loop. All lanes of a
-// warp come here.
+// The samples of a launch: known in registers, or for each warp in shared memory, which leaves the registers to the pair loop
+// (`LOOKS_FOR_SAMPLE` in md/passes.cuh). All lanes of a warp come here.
 template <bool IN_REGISTERS>
 struct Samples {
     SampleCursor cursor;
@@ -126,6 +126,7 @@ struct Samples {
     }
 };
 
+// What a warp knows of them in shared memory.
 struct WarpSamples {
     SampleCursor cursor;
     // Where the present pass leaves a sample; null: nowhere.
@@ -145,7 +146,7 @@ struct Samples<false> {
         }
         __syncwarp();
     }
-    // For `present_sample`.
+    // Leaves that to `present_sample`, which is asked after the pair loop.
     INLINE u32 *look(u32 done, bool may_take, const SampleTimes &turns) {
         WarpSamples &of_warp = samples_of_warp();
         const bool takes = may_take && done == of_warp.cursor.next;
