@@ -149,6 +149,14 @@ extern "C" __global__ void __launch_bounds__(256)
     scale_velocities_by(factors);
 }
 
+// The same after a trial that changes the volume, with the heat that the next launch begins with.
+extern "C" __global__ void __launch_bounds__(256)
+    accept_volume(const __grid_constant__ Factors factors, double heat) {
+    enter_system();
+    scale_velocities_by(factors);
+    if (blockIdx.x == 0 && threadIdx.x == 0) system.control->heat = heat;
+}
+
 // Positions in the present box, whose edges are these factors as long as those of before.
 INLINE void scale_positions_by(const Factors &factors) {
     const Particles &particles = system.particles[system.control->copy];

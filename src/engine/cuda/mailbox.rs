@@ -48,8 +48,20 @@ pub struct Mailbox {
     /// Also the number of the last letter.
     received: PageLocked,
     letters: Cell<u32>,
-    /// Something was sent since the host has waited.
-    is_sending: Cell<bool>,
+    /// Sends, and how many of these, in their order, are known to be over.
+    sends: Cell<u64>,
+    sends_over: Cell<u64>,
+    /// What was sent ahead, if nothing has been launched since that may change it.
+    ahead: Cell<Option<Box<Control>>>,
+}
+
+/// A letter that a kernel is going to write.
+#[must_use]
+pub struct Asked {
+    number: u32,
+    /// Copies to the GPU and sends that it comes behind.
+    copies: u64,
+    sends: u64,
 }
 
 impl Mailbox {
@@ -62,7 +74,9 @@ impl Mailbox {
             sent: PageLocked::new(session, bytes)?,
             received: PageLocked::new(session, bytes + size_of::<u32>())?,
             letters: Cell::new(0),
-            is_sending: Cell::new(false),
+            sends: Cell::new(0),
+            sends_over: Cell::new(0),
+            ahead: Cell::new(None),
             session: session.clone(),
         })
     }
@@ -74,6 +88,7 @@ impl Mailbox {
 
     /// Where a sum is on the GPU.
     pub fn sums(&self, first: usize) -> Pointer<SplitSum> {
+        self.forget_ahead();
         Pointer::at(self.on_gpu.pointer::<Control>().add(1).address()).add(first)
     }
 
@@ -82,13 +97,40 @@ impl Mailbox {
     /// # Errors
     /// If the GPU is lost. So in what follows.
     pub fn clear_sums(&self, count: usize) -> Result<(), EngineError> {
+        self.forget_ahead();
         let start = size_of::<Control>();
         self.on_gpu.fill(start..start + count * size_of::<SplitSum>(), 0)
     }
 
-    /// Sends a [`Control`], and zero for each sum; does not wait.
+    /// Sends a [`Control`], and zero for each sum; does not wait. Sends nothing where the same was sent ahead.
     pub fn send(&self, control: &Control) -> Result<(), EngineError> {
-        if self.is_sending.get() {
+        match self.ahead.take() {
+            Some(ahead) if ahead.bytes() == control.bytes() => Ok(()),
+            _ => self.send_anyway(control),
+        }
+    }
+
+    /// Sends what the next launch of steps is expected to begin with. What is launched in between neither has sums made nor changes it, but
+    /// for [`takes_heat`](Self::takes_heat).
+    pub fn send_ahead(&self, control: &Control) -> Result<(), EngineError> {
+        self.send_anyway(control)?;
+        self.ahead.set(Some(Box::new(*control)));
+        Ok(())
+    }
+
+    /// A kernel that was launched gives what was sent ahead another heat.
+    pub fn takes_heat(&self, heat: f64) {
+        let ahead = self.ahead.take();
+        self.ahead.set(ahead.map(|control| Box::new(Control { heat, ..*control })));
+    }
+
+    /// Something else is going to be launched than what the host had in mind.
+    pub fn forget_ahead(&self) {
+        self.ahead.set(None);
+    }
+
+    fn send_anyway(&self, control: &Control) -> Result<(), EngineError> {
+        if self.sends.get() != self.sends_over.get() {
             self.wait()?;
         }
         self.session.enter()?;
@@ -102,24 +144,33 @@ impl Mailbox {
                 result::memcpy_htod_async(self.on_gpu.address(), from, stream::null())
             }
         };
-        self.is_sending.set(true);
+        self.sends.set(self.sends.get() + 1);
         send().map_err(|error| failed("copy to the GPU", error))
     }
 
-    /// Both as they are after all that was launched before; waits for it. `post` launches the kernel that writes a letter.
-    pub fn receive(
+    /// Asks for both as they are after all that was launched before; does not wait. `post` launches the kernel that writes the letter.
+    pub fn ask(
         &self,
         post: impl FnOnce(Letter) -> Result<(), EngineError>,
-    ) -> Result<ControlAndSums, EngineError> {
-        let copies_before = self.session.last_copy();
+    ) -> Result<Asked, EngineError> {
+        self.forget_ahead();
+        let (copies, sends) = (self.session.last_copy(), self.sends.get());
         let number = self.letters.get().wrapping_add(1);
         self.letters.set(number);
         // The GPU sees page-locked memory at the addresses of the host.
         let to = Pointer::at(self.received.pointer().addr() as u64);
         post((self.on_gpu.pointer::<u32>().to_const(), to, WORDS as u32, number))?;
+        Ok(Asked { number, copies, sends })
+    }
+
+    /// Waits for the last letter that was asked for.
+    pub fn receive(
+        &self,
+        Asked { number, copies, sends }: Asked,
+    ) -> Result<ControlAndSums, EngineError> {
         self.look_for(number)?;
-        self.session.copies_are_over(copies_before);
-        self.is_sending.set(false);
+        self.session.copies_are_over(copies);
+        self.sends_over.set(self.sends_over.get().max(sends));
         // SAFETY: it begins at a page, is as long, any bits are a value, and the letter is written.
         Ok(unsafe { self.received.pointer().cast::<ControlAndSums>().read() })
     }
@@ -143,7 +194,7 @@ impl Mailbox {
         // SAFETY: the stream is that of all kernels.
         unsafe { stream::synchronize(stream::null()) }
             .map_err(|error| failed("finish a kernel", error))?;
-        self.is_sending.set(false);
+        self.sends_over.set(self.sends.get());
         Ok(())
     }
 }

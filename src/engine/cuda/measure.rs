@@ -96,6 +96,7 @@ kernels! {
         subtract_units(Shares);
         scale_velocities(Factors);
         scale_positions(Factors);
+        accept_volume(Factors, f64);
         reverse_velocities();
         find_too_close();
         write_rows(ParticleRows);

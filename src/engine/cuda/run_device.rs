@@ -7,7 +7,7 @@ use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::force_field::ForceField;
 use super::launch::{Arguments, Grid, Kernel, Kernels};
-use super::mailbox::{ControlAndSums, MOST_SUMS, Mailbox, POSTING_THREADS};
+use super::mailbox::{Asked, ControlAndSums, MOST_SUMS, Mailbox, POSTING_THREADS};
 use super::md_program;
 use super::measure::MeasureKernels;
 use super::members::Members;
@@ -268,10 +268,19 @@ impl RunDevice {
 
     /// What a system that is alone shares with the host, as it is after all that was launched before; waits for it.
     pub fn receive(&self) -> Result<ControlAndSums, EngineError> {
-        let mailbox = self.mailbox().expect("the system is alone");
-        mailbox.receive(|letter| {
+        let asked = self.ask()?;
+        self.alone().receive(asked)
+    }
+
+    /// Asks for that without waiting; [`Mailbox::receive`] does.
+    pub fn ask(&self) -> Result<Asked, EngineError> {
+        self.alone().ask(|letter| {
             self.kernels.launch(self.measure.post, Grid::of(1, POSTING_THREADS), letter)
         })
+    }
+
+    fn alone(&self) -> &Mailbox {
+        self.mailbox().expect("the system is alone")
     }
 
     /// Waits for all that was launched.

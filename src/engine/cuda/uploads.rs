@@ -30,10 +30,11 @@ pub struct Uploads {
 /// Page-locked memory that is copied from.
 struct Source {
     memory: PageLocked,
-    /// The copy from it is over.
-    taken: Event,
-    /// Its number.
+    /// The number of the copy from it.
     copy: u64,
+    /// Something is over that was launched behind the copy: recorded only when somebody has to know.
+    taken: Event,
+    is_recorded: bool,
 }
 
 impl Uploads {
@@ -59,6 +60,7 @@ impl Uploads {
         // SAFETY: as the caller has promised.
         let copied = unsafe { source.copy(values, to) };
         source.copy = self.session.number_copy();
+        source.is_recorded = false;
         // Also after an error the driver may read from it.
         sources.push_back(source);
         copied.map_err(|error| failed("copy to the GPU", error))
@@ -69,9 +71,9 @@ impl Uploads {
         if self.session.enter().is_err() {
             return;
         }
-        for source in &*self.sources.lock().unwrap_or_else(PoisonError::into_inner) {
-            // SAFETY: the event lives as long as its source. A lost GPU reads no memory.
-            let _ = unsafe { event::synchronize(source.taken.event) };
+        for source in &mut *self.sources.lock().unwrap_or_else(PoisonError::into_inner) {
+            // A lost GPU reads no memory.
+            let _ = source.wait();
         }
     }
 
@@ -81,26 +83,23 @@ impl Uploads {
         sources: &mut VecDeque<Source>,
         bytes: usize,
     ) -> Result<Source, EngineError> {
-        if let Some(oldest) = sources.pop_front() {
+        if let Some(mut oldest) = sources.pop_front() {
             // Somebody may have waited for what came after: then the driver need not be asked.
             let is_free = self.session.is_over(oldest.copy)
-                // SAFETY: the event lives as long as its source.
-                || unsafe { event::query(oldest.taken.event) }.is_ok();
+                || oldest.is_taken().map_err(|error| failed("copy to the GPU", error))?;
             if is_free || sources.len() + 1 >= MOST_COPIES {
                 return self.with_room(oldest, bytes);
             }
             sources.push_front(oldest);
         }
         let memory = PageLocked::new(&self.session, room_for(bytes))?;
-        Ok(Source { memory, taken: Event::new(&self.session)?, copy: 0 })
+        Ok(Source { memory, copy: 0, taken: Event::new(&self.session)?, is_recorded: false })
     }
 
     /// Waits for the copy that is made from a source, and has it be long enough.
     fn with_room(&self, mut source: Source, bytes: usize) -> Result<Source, EngineError> {
         if !self.session.is_over(source.copy) {
-            // SAFETY: as above.
-            unsafe { event::synchronize(source.taken.event) }
-                .map_err(|error| failed("copy to the GPU", error))?;
+            source.wait().map_err(|error| failed("copy to the GPU", error))?;
         }
         if source.memory.size() < bytes {
             source.memory = PageLocked::new(&self.session, room_for(bytes))?;
@@ -114,14 +113,36 @@ impl Source {
     /// As for [`Uploads::copy`]; this is as long as the values, and no copy reads from it.
     unsafe fn copy<T: Plain>(&self, values: &[T], to: CUdeviceptr) -> Result<(), DriverError> {
         let bytes = size_of_val(values);
-        // SAFETY: as the caller has promised. It is neither written nor given back before the event.
+        // SAFETY: as the caller has promised. It is neither written nor given back before the copy is over.
         unsafe {
             let here = self.memory.pointer();
             std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), here, bytes);
             let copied = std::slice::from_raw_parts(here, bytes);
-            result::memcpy_htod_async(to, copied, stream::null())?;
-            event::record(self.taken.event, stream::null())
+            result::memcpy_htod_async(to, copied, stream::null())
         }
+    }
+
+    /// Has the event stand behind the copy, if it does not yet.
+    fn record(&mut self) -> Result<(), DriverError> {
+        if !self.is_recorded {
+            // SAFETY: the event lives as long as this; the stream is that of the copies.
+            unsafe { event::record(self.taken.event, stream::null()) }?;
+            self.is_recorded = true;
+        }
+        Ok(())
+    }
+
+    /// Whether the copy is known to be over.
+    fn is_taken(&mut self) -> Result<bool, DriverError> {
+        self.record()?;
+        // SAFETY: the event lives as long as this.
+        Ok(unsafe { event::query(self.taken.event) }.is_ok())
+    }
+
+    fn wait(&mut self) -> Result<(), DriverError> {
+        self.record()?;
+        // SAFETY: as above.
+        unsafe { event::synchronize(self.taken.event) }
     }
 }
 

@@ -6,7 +6,8 @@
 //! where the other box has another program, the state is loaded anew for the trial.
 //!
 //! A system alone is waited for twice: after the steps before the trial, whose launch is followed by the sums in the present box, and after
-//! the sums in the other box. A rejection takes the constants back that were there.
+//! the sums in the other box. Behind these goes already what the next steps need if the trial is accepted. A rejection takes the constants back
+//! that were there.
 use super::advance::LaunchSamples;
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
@@ -162,13 +163,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         self.device.return_constants(constants)
     }
 
-    fn scale(&self, scaled: Scaled, factor: [f64; 3]) -> Result<(), EngineError> {
-        let measure = self.device.measure();
-        let kernel = match scaled {
-            Scaled::Velocities => measure.scale_velocities,
-            Scaled::Positions => measure.scale_positions,
-        };
-        self.over_particles(kernel, (Factors { x: factor },))
+    fn scale_positions(&self, factors: [f64; 3]) -> Result<(), EngineError> {
+        self.over_particles(self.device.measure().scale_positions, (Factors { x: factors },))
     }
 }
 
@@ -246,6 +242,8 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
     }
 
     fn decide(&mut self, proposal: &Proposal, is_accepted: bool) -> Result<(), EngineError> {
+        let energies =
+            [self.left, self.of_other].map(|sums| sums.map_or(0.0, |[energy, ..]| energy));
         if is_accepted {
             self.left = self.of_other;
         }
@@ -270,9 +268,15 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
                     Scaled::Positions => velocity_factors(&proposal.to, &proposal.from),
                 };
                 self.remade = Remade { rebuild: scaled == Scaled::Positions, has_old_forces: true };
-                match engine.device.place() {
-                    None => engine.scale(scaled, factors)?,
-                    Some(_) => self.factors = Some(factors),
+                match engine.device.mailbox() {
+                    None => self.factors = Some(factors),
+                    Some(mailbox) if scaled == Scaled::Velocities => {
+                        let heat = engine.thermostat.heat + (energies[1] - energies[0]);
+                        mailbox.takes_heat(heat);
+                        let kernel = engine.device.measure().accept_volume;
+                        engine.over_particles(kernel, (Factors { x: factors }, heat))?;
+                    }
+                    Some(_) => engine.scale_positions(factors)?,
                 }
             }
         }

@@ -379,6 +379,10 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
                 Remade { rebuild, has_old_forces } = self.take_volume_trial(rebuild, sums)?;
             }
         }
+        if !has_old_forces && let Some(mailbox) = self.device.mailbox() {
+            // Who is next may launch anything.
+            mailbox.forget_ahead();
+        }
         match has_old_forces {
             true => self.run(0, rebuild, false, LaunchSamples::NONE),
             false => Ok(()),

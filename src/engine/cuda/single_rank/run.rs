@@ -56,10 +56,16 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         Ok(sums.filter(|_| are_of_last_step).map(|sums| pair_sums_of(&sums)))
     }
 
-    /// Sums over pairs in the box of a trial, as the kernels have its constants, after [`run_to_trial`](Self::run_to_trial).
-    pub(in crate::engine::cuda) fn pair_sums_of_trial(&self) -> Result<PairSums, EngineError> {
+    /// Sums over pairs in the box of a trial, as the kernels have its constants, after [`run_to_trial`](Self::run_to_trial). While the GPU makes
+    /// them, the host sends what the next steps need if the trial is accepted.
+    pub(in crate::engine::cuda) fn pair_sums_of_trial(&mut self) -> Result<PairSums, EngineError> {
         self.begin_pair_sums(SUMS_OF_TRIAL)?;
-        let ControlAndSums { control, sums } = self.device.receive()?;
+        let asked = self.device.ask()?;
+        self.set_system()?;
+        self.lend_thermostat()?;
+        let mailbox = self.device.mailbox().expect("the system is alone");
+        mailbox.send_ahead(&self.state.control)?;
+        let ControlAndSums { control, sums } = mailbox.receive(asked)?;
         match control.status {
             status::DONE => Ok(pair_sums_of(&sums[SUMS_OF_TRIAL..])),
             fault => Err(self.state.range_error(fault, control.culprit)),
