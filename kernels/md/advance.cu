@@ -24,8 +24,17 @@ extern "C" __global__ void __launch_bounds__(SMALL_BLOCK, 1)
 extern "C" __global__ void __launch_bounds__(SMALL_BLOCK, 1)
     advance_langevin_wide(const __grid_constant__ Launch launch,
                           const __grid_constant__ Thermostat thermostat) {
-    // Without the other pass, which would take registers from this one's pair loop.
-    advance_steps<ACTS_LANGEVIN, false, TAGGED>(launch, thermostat);
+    // For four lanes a particle or more: without the other pass, which would take registers from this one's pair loop.
+    advance_steps<ACTS_LANGEVIN, false, true>(launch, thermostat);
+}
+
+// For fewer lanes. Where sites are tagged, these are rare enough for the next kernel.
+extern "C" __global__ void __launch_bounds__(SMALL_BLOCK, 1)
+    advance_langevin_few_lanes(const __grid_constant__ Launch launch,
+                               const __grid_constant__ Thermostat thermostat) {
+#if !TAGGED
+    advance_steps<ACTS_LANGEVIN, false>(launch, thermostat);
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)

@@ -315,7 +315,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             if (takes_tiles) findings = pass_with_stress<ACTING, SINGLE_LANE>(pass, work, sums);
         } else if (SUMS_IN_REGISTERS<ACTING>) {
             ThreadSums of_threads = {};
-            findings = pass_over_particles<ACTING, SINGLE_LANE>(pass, work, of_threads);
+            findings = pass_over_particles<ACTING, SINGLE_LANE, BY_AXIS>(pass, work, of_threads);
             add_of_tile<ACTING>(pass, of_threads.sum, sums);
         } else if (takes_tiles) {
             findings = pass_over_particles<ACTING, SINGLE_LANE, BY_AXIS>(pass, work, sums);

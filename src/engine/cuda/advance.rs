@@ -60,6 +60,7 @@ kernels! {
         advance_single_lane(Launch, Thermostat);
         advance_langevin(Launch, Thermostat);
         advance_langevin_wide(Launch, Thermostat);
+        advance_langevin_few_lanes(Launch, Thermostat);
         advance_global(Launch, Thermostat);
         advance_global_wide(Launch, Thermostat);
         advance_andersen(Launch, Thermostat);
@@ -68,13 +69,14 @@ kernels! {
 }
 
 impl AdvanceKernels {
-    pub fn all(&self) -> [Kernel<(Launch, Thermostat)>; 9] {
+    pub fn all(&self) -> [Kernel<(Launch, Thermostat)>; 10] {
         [
             self.advance,
             self.advance_wide,
             self.advance_single_lane,
             self.advance_langevin,
             self.advance_langevin_wide,
+            self.advance_langevin_few_lanes,
             self.advance_global,
             self.advance_global_wide,
             self.advance_andersen,
@@ -89,6 +91,7 @@ impl AdvanceKernels {
             StepKernel::SingleLane => self.advance_single_lane,
             StepKernel::Langevin => self.advance_langevin,
             StepKernel::LangevinWide => self.advance_langevin_wide,
+            StepKernel::LangevinFewLanes => self.advance_langevin_few_lanes,
             StepKernel::Global => self.advance_global,
             StepKernel::GlobalWide => self.advance_global_wide,
             StepKernel::Andersen => self.advance_andersen,

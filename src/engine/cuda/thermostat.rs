@@ -61,8 +61,10 @@ pub enum StepKernel {
     Wide,
     SingleLane,
     Langevin,
-    /// For small blocks.
+    /// For small blocks, and four lanes a particle or more.
     LangevinWide,
+    /// For small blocks, and fewer lanes; not where sites are tagged.
+    LangevinFewLanes,
     /// Thermostats of the whole system.
     Global,
     /// For small blocks.

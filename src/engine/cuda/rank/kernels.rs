@@ -165,7 +165,9 @@ impl RankKernels {
         match kernel {
             StepKernel::SingleLane => self.advance_with_peers_single_lane,
             StepKernel::Wide => self.advance_with_peers_wide,
-            StepKernel::Langevin | StepKernel::LangevinWide => self.advance_with_peers_langevin,
+            StepKernel::Langevin | StepKernel::LangevinWide | StepKernel::LangevinFewLanes => {
+                self.advance_with_peers_langevin
+            }
             StepKernel::Global | StepKernel::GlobalWide => self.advance_with_peers_global,
             // Collisions come between launches.
             StepKernel::Plain | StepKernel::Andersen | StepKernel::AndersenSingleLane => {

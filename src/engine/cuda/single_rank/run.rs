@@ -180,10 +180,10 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
                 // A kernel for fewer threads has more registers.
                 let kernel = match kernel {
                     StepKernel::Global if grid.threads <= SMALL_BLOCK => StepKernel::GlobalWide,
-                    // That for small blocks knows four lanes a particle or more, where sites are tagged.
-                    StepKernel::LangevinWide if is_tagged && self.lanes_log2() < 2 => {
-                        StepKernel::Langevin
-                    }
+                    StepKernel::LangevinWide if self.lanes_log2() < 2 => match is_tagged {
+                        true => StepKernel::Langevin,
+                        false => StepKernel::LangevinFewLanes,
+                    },
                     kernel => kernel,
                 };
                 let arguments = (launch, *thermostat);
