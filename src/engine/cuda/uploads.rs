@@ -85,8 +85,7 @@ impl Uploads {
     ) -> Result<Source, EngineError> {
         if let Some(mut oldest) = sources.pop_front() {
             // Somebody may have waited for what came after: then the driver need not be asked.
-            let is_free = self.session.is_over(oldest.copy)
-                || oldest.is_taken().map_err(|error| failed("copy to the GPU", error))?;
+            let is_free = self.session.is_over(oldest.copy) || oldest.is_taken();
             if is_free || sources.len() + 1 >= MOST_COPIES {
                 return self.with_room(oldest, bytes);
             }
@@ -132,11 +131,10 @@ impl Source {
         Ok(())
     }
 
-    /// Whether the copy is known to be over.
-    fn is_taken(&mut self) -> Result<bool, DriverError> {
-        self.record()?;
+    /// Whether the copy is known to be over: not after an error.
+    fn is_taken(&mut self) -> bool {
         // SAFETY: the event lives as long as this.
-        Ok(unsafe { event::query(self.taken.event) }.is_ok())
+        self.record().is_ok() && unsafe { event::query(self.taken.event) }.is_ok()
     }
 
     fn wait(&mut self) -> Result<(), DriverError> {
