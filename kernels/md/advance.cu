@@ -49,17 +49,35 @@ extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_steps<ACTS_GLOBAL, false>(launch, thermostat);
 }
 
-// For small blocks.
+// For small blocks; where sites are not tagged, as `advance_langevin_wide`.
 extern "C" __global__ void __launch_bounds__(SMALL_BLOCK_GLOBAL, 1)
     advance_global_wide(const __grid_constant__ Launch launch,
                         const __grid_constant__ Thermostat thermostat) {
+    advance_steps<ACTS_GLOBAL, false, !TAGGED>(launch, thermostat);
+}
+
+// Where they are not tagged, for fewer lanes.
+extern "C" __global__ void __launch_bounds__(SMALL_BLOCK_GLOBAL, 1)
+    advance_global_few_lanes(const __grid_constant__ Launch launch,
+                             const __grid_constant__ Thermostat thermostat) {
+#if !TAGGED
     advance_steps<ACTS_GLOBAL, false>(launch, thermostat);
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK, 1)
     advance_andersen(const __grid_constant__ Launch launch,
                      const __grid_constant__ Thermostat thermostat) {
     advance_steps<ACTS_ANDERSEN, false>(launch, thermostat);
+}
+
+// For small blocks and four lanes a particle or more, where sites are not tagged.
+extern "C" __global__ void __launch_bounds__(SMALL_BLOCK, 1)
+    advance_andersen_wide(const __grid_constant__ Launch launch,
+                          const __grid_constant__ Thermostat thermostat) {
+#if !TAGGED
+    advance_steps<ACTS_ANDERSEN, false, true>(launch, thermostat);
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(LARGEST_BLOCK_SINGLE_LANE, 1)

@@ -1,7 +1,8 @@
 //! The kernels that take steps of a whole system (`kernels/md/advance.cu`), and what a launch is given.
 use super::declare::{device_struct, shared_header};
+use super::geometry::StepKernel;
 use super::launch::{Kernel, kernels};
-use super::thermostat::{StepKernel, Thermostat};
+use super::thermostat::Thermostat;
 
 device_struct! {
     /// After which steps of a launch something is done within it, and its number the first time.
@@ -63,13 +64,15 @@ kernels! {
         advance_langevin_few_lanes(Launch, Thermostat);
         advance_global(Launch, Thermostat);
         advance_global_wide(Launch, Thermostat);
+        advance_global_few_lanes(Launch, Thermostat);
         advance_andersen(Launch, Thermostat);
+        advance_andersen_wide(Launch, Thermostat);
         advance_andersen_single_lane(Launch, Thermostat);
     }
 }
 
 impl AdvanceKernels {
-    pub fn all(&self) -> [Kernel<(Launch, Thermostat)>; 10] {
+    pub fn all(&self) -> [Kernel<(Launch, Thermostat)>; 12] {
         [
             self.advance,
             self.advance_wide,
@@ -79,7 +82,9 @@ impl AdvanceKernels {
             self.advance_langevin_few_lanes,
             self.advance_global,
             self.advance_global_wide,
+            self.advance_global_few_lanes,
             self.advance_andersen,
+            self.advance_andersen_wide,
             self.advance_andersen_single_lane,
         ]
     }
@@ -94,7 +99,9 @@ impl AdvanceKernels {
             StepKernel::LangevinFewLanes => self.advance_langevin_few_lanes,
             StepKernel::Global => self.advance_global,
             StepKernel::GlobalWide => self.advance_global_wide,
+            StepKernel::GlobalFewLanes => self.advance_global_few_lanes,
             StepKernel::Andersen => self.advance_andersen,
+            StepKernel::AndersenWide => self.advance_andersen_wide,
             StepKernel::AndersenSingleLane => self.advance_andersen_single_lane,
         }
     }

@@ -5,13 +5,14 @@ use super::buffers::{Capacity, ElementSizes, MOST_BLOCKS, SplitSum, System};
 use super::constants::DevicePolicy;
 use super::declare::Pointer;
 use super::force_field::ForceField;
+use super::geometry::{Geometry, Lanes, single_lane_pays};
 use super::launch::{Arguments, Kernel};
 use super::memory::Session;
 use super::neighbor_lists::{ListShape, ListedSystem, NeighborList};
 use super::run_device::RunDevice;
 use super::state::State;
 use super::stepper::Stepper;
-use super::thermostat::{Geometry, Kind, single_lane_pays};
+use super::thermostat::Kind;
 use super::tuning;
 use crate::arithmetic::random::Purpose;
 use crate::engine::domain::Start;
@@ -108,8 +109,17 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
     }
 
     pub(super) fn geometry(&self, kind: Kind) -> Geometry {
-        let blocks = self.device.multiprocessors().min(MOST_BLOCKS as u32);
-        Geometry::new(kind, self.tiles(), blocks, self.has_single_lanes())
+        Geometry::new(kind, self.shares(), self.most_blocks())
+    }
+
+    /// Most blocks of a kernel that takes steps.
+    pub(super) fn most_blocks(&self) -> u32 {
+        self.device.multiprocessors().min(MOST_BLOCKS as u32)
+    }
+
+    pub(super) fn shares(&self) -> Lanes {
+        let may_be_single = self.has_single_lanes();
+        Lanes { tiles: self.tiles(), log2: self.lanes_log2(), may_be_single }
     }
 
     /// Tiles, the particles of a warp each.

@@ -3,12 +3,12 @@ use std::sync::Arc;
 
 use super::constants::{self, DevicePolicy};
 use super::force_field::ForceField;
+use super::geometry::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE, SMALL_BLOCK};
 use super::launch::Kernels;
 use super::measure::MeasureKernels;
 use super::memory::Session;
 use super::program::Program;
 use super::samples::{self, SampleKernels};
-use super::thermostat::{LARGEST_BLOCK, LARGEST_BLOCK_SINGLE_LANE, SMALL_BLOCK};
 use super::{advance, arithmetic, box_constants, buffers, measure, piston, swaps, thermostat};
 use crate::engine::EngineError;
 use crate::plan::Plan;

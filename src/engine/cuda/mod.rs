@@ -11,6 +11,7 @@ pub mod device;
 mod engine;
 mod export;
 mod force_field;
+mod geometry;
 mod input_buffer;
 mod launch;
 mod layout;

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use super::buffers::{ElementSizes, bytes_per_particle};
+use super::geometry::SMALL_BLOCK;
 use super::members::Sharing;
 use super::memory::Session;
 use super::neighbor_lists::{self, ListShape};
-use super::thermostat::SMALL_BLOCK;
 use crate::engine::{EngineError, skin};
 use crate::plan::Plan;
 use crate::system::SimulationBox;

@@ -5,8 +5,9 @@ use crate::engine::cuda::buffers::SplitSum;
 use crate::engine::cuda::declare::{
     Pointer, SharedHeader, device_constants, device_struct, shared_header,
 };
+use crate::engine::cuda::geometry::{LARGEST_BLOCK_SINGLE_LANE, StepKernel};
 use crate::engine::cuda::launch::{Kernel, kernels};
-use crate::engine::cuda::thermostat::{LARGEST_BLOCK_SINGLE_LANE, StepKernel, Thermostat};
+use crate::engine::cuda::thermostat::Thermostat;
 
 /// Threads of a block of the cooperative kernels that sort and build lists.
 pub const REBUILDING_BLOCK: u32 = LARGEST_BLOCK_SINGLE_LANE;
@@ -168,11 +169,14 @@ impl RankKernels {
             StepKernel::Langevin | StepKernel::LangevinWide | StepKernel::LangevinFewLanes => {
                 self.advance_with_peers_langevin
             }
-            StepKernel::Global | StepKernel::GlobalWide => self.advance_with_peers_global,
-            // Collisions come between launches.
-            StepKernel::Plain | StepKernel::Andersen | StepKernel::AndersenSingleLane => {
-                self.advance_with_peers
+            StepKernel::Global | StepKernel::GlobalWide | StepKernel::GlobalFewLanes => {
+                self.advance_with_peers_global
             }
+            // Collisions come between launches.
+            StepKernel::Plain
+            | StepKernel::Andersen
+            | StepKernel::AndersenWide
+            | StepKernel::AndersenSingleLane => self.advance_with_peers,
         }
     }
 }

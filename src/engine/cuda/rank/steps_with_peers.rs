@@ -6,8 +6,9 @@ use super::rebuild_with_peers::At;
 use crate::engine::EngineError;
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
+use crate::engine::cuda::geometry::Geometry;
 use crate::engine::cuda::launch::Grid;
-use crate::engine::cuda::thermostat::{Geometry, Kind, Thermostat};
+use crate::engine::cuda::thermostat::{Kind, Thermostat};
 use crate::plan;
 
 /// Of `PeerLaunch::looks_after`: not in this launch.

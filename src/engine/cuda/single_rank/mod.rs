@@ -13,6 +13,7 @@ use crate::engine::cuda::correlator::Sampling;
 use crate::engine::cuda::device::Gpu;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::force_field::ForceField;
+use crate::engine::cuda::geometry::{Geometry, SMALL_BLOCK, SMALL_BLOCK_TAGGED_GLOBAL};
 use crate::engine::cuda::md_program::stepping_program;
 use crate::engine::cuda::members::Sharing;
 use crate::engine::cuda::memory::Session;
@@ -23,7 +24,7 @@ use crate::engine::cuda::program::Program;
 use crate::engine::cuda::run_device::{Place, RunDevice};
 use crate::engine::cuda::stepper::{Fault, Stepper};
 use crate::engine::cuda::swaps::SwapKernels;
-use crate::engine::cuda::thermostat::{Geometry, Kind, SMALL_BLOCK, SMALL_BLOCK_TAGGED_GLOBAL};
+use crate::engine::cuda::thermostat::Kind;
 use crate::engine::cuda::tuning::{self, Choice};
 use crate::engine::cuda::volumes::Remade;
 use crate::engine::domain::Start;
@@ -129,11 +130,6 @@ fn has_relisting<P: Policy>(plan: &Plan) -> bool {
     has_tagged_sites(plan) && P::exact_sum(std::iter::empty()).is_some()
 }
 
-/// Threads of a block that take the sites of all particles, about four each.
-fn staging_threads(count: usize) -> u32 {
-    ((count / 4) as u32).next_multiple_of(32).min(SMALL_BLOCK)
-}
-
 impl SingleRank {
     /// Tags for the sites of a launch: none is zero, which untagged sites have, nor has the highest bit, and none near it in time is
     /// the same.
@@ -155,6 +151,17 @@ fn choice_of(memory: &MemoryLayout) -> Option<Choice> {
 }
 
 impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
+    /// Of a system that is alone.
+    fn geometry_of_steps(&self, kind: Kind) -> Geometry {
+        match has_tagged_sites(&self.plan) {
+            true => {
+                let particles = self.particle_count() as u32;
+                Geometry::with_tagged_sites(kind, self.shares(), self.most_blocks(), particles)
+            }
+            false => self.geometry(kind),
+        }
+    }
+
     /// # Errors
     /// If the state does not fit the plan or the GPU, or the kernels cannot be compiled.
     pub fn new(plan: &Plan, state: &ExactState, gpu: Gpu) -> Result<Self, EngineError> {
@@ -448,7 +455,7 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
     fn report(&self) -> EngineReport {
         let (grid, resources) = match &self.stepper.kernels {
             SteppingKernels::Alone(kernels) => {
-                let Geometry { kernel, blocks, threads } = self.geometry(Kind::None);
+                let Geometry { kernel, blocks, threads } = self.geometry_of_steps(Kind::None);
                 ((blocks, threads), self.device.kernels().resources(kernels.get(kernel)))
             }
             SteppingKernels::OfMany => {

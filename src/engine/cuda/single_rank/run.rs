@@ -1,18 +1,17 @@
 //! Launches of steps.
-use super::{SingleRank, SteppingKernels, has_tagged_sites, staging_threads};
+use super::{SingleRank, SteppingKernels, has_tagged_sites};
 use crate::engine::EngineError;
 use crate::engine::barostat::PairSums;
 use crate::engine::cuda::advance::{Launch, LaunchSamples};
 use crate::engine::cuda::buffers::{Control, SplitSum, status};
 use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
+use crate::engine::cuda::geometry::Geometry;
 use crate::engine::cuda::launch::Grid;
 use crate::engine::cuda::mailbox::{ControlAndSums, MOST_SUMS};
 use crate::engine::cuda::measure::measured::PAIR_SUMS;
 use crate::engine::cuda::run_device::Place;
-use crate::engine::cuda::thermostat::{
-    Geometry, Kind, SMALL_BLOCK, SMALL_BLOCK_TAGGED_GLOBAL, StepKernel, Thermostat,
-};
+use crate::engine::cuda::thermostat::{Kind, Thermostat};
 use crate::engine::cuda::velocities::pair_sums_of;
 
 /// Places of sums over pairs in the mailbox: of the present box, and behind them of a trial's.
@@ -163,29 +162,12 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         let tag = if is_tagged { self.stepper.tags(launch.steps) } else { 0 };
         match &self.stepper.kernels {
             SteppingKernels::Alone(kernels) => {
-                let Geometry { kernel, blocks, threads } = self.geometry(kind);
+                let Geometry { kernel, blocks, threads } = self.geometry_of_steps(kind);
                 let launch = Launch { tag, ..*launch };
                 let mut grid = Grid::cooperative(blocks, threads);
                 if is_tagged {
-                    let count = self.particle_count();
-                    grid.shared_bytes = 16 * count;
-                    // A block without particles would be seen by nobody, and fall behind.
-                    grid.blocks.0 = blocks.min(self.tiles());
-                    let others = self.geometry(Kind::None).threads.max(staging_threads(count));
-                    grid.threads = match kind.spares_warp() {
-                        true => others.min(SMALL_BLOCK_TAGGED_GLOBAL - 32) + 32,
-                        false => others.min(SMALL_BLOCK),
-                    };
+                    grid.shared_bytes = 16 * self.particle_count();
                 }
-                // A kernel for fewer threads has more registers.
-                let kernel = match kernel {
-                    StepKernel::Global if grid.threads <= SMALL_BLOCK => StepKernel::GlobalWide,
-                    StepKernel::LangevinWide if self.lanes_log2() < 2 => match is_tagged {
-                        true => StepKernel::Langevin,
-                        false => StepKernel::LangevinFewLanes,
-                    },
-                    kernel => kernel,
-                };
                 let arguments = (launch, *thermostat);
                 self.device.kernels().launch(kernels.get(kernel), grid, arguments)?;
             }
