@@ -536,6 +536,42 @@ observables = ["mean-square-displacement", "velocity-autocorrelation", "self-int
     }
 }
 
+/// On 24 multiprocessors each warp has one tile, and the last warp of a block sums up the velocities that the others leave; not where
+/// the stress is a sample.
+#[test]
+fn velocities_that_the_last_warp_sums_up_give_the_bits_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let mut toml =
+        kob_andersen(3, 2_048, "fixed-point", "timestep = 0.004\nthreads_per_particle = 4");
+    let stages = [
+        ("bussi", "thermostat = { kind = \"bussi\", temperature = 1.2, time = 0.2 }"),
+        ("chain", "thermostat = { kind = \"nose-hoover\", temperature = 1.2, period = 0.2 }"),
+        (
+            "flow",
+            "thermostat = { kind = \"bussi\", temperature = 1.2, time = 0.2 }\nshear = { rate = 0.1 }",
+        ),
+    ];
+    for (name, thermostat) in stages {
+        toml += &format!(
+            "\n[[stage]]\nname = \"{name}\"\nsteps = 40\n{thermostat}\n\
+             observe = {{ thermodynamics = 10, trajectory = 40 }}\n"
+        );
+        if name != "flow" {
+            toml += "[[stage.correlation]]\nevery = 3\nobservables = [\"mean-square-displacement\", \
+                     \"stress-autocorrelation\"]\n";
+        }
+    }
+    let expected = Job::new(&toml);
+    let found = job(gpu, "1", &toml).with(&[("EMULATED_MULTIPROCESSORS", "24")]);
+    expected.succeeds(&["run", "job.toml"]);
+    run_on_the_gpu(&found);
+    for (stage, _) in stages {
+        for file in [format!("out/{stage}.h5"), format!("out/{stage}.h5md")] {
+            assert_same_numbers(&expected.path(&file), &found.path(&file));
+        }
+    }
+}
+
 /// Integers are counted: the kernels give what the CPU does, where no distance is a radius to rounding.
 #[test]
 fn places_and_bonds_are_those_of_the_cpu() {

@@ -56,7 +56,16 @@ extern "C" __global__ void __launch_bounds__(SMALL_BLOCK_GLOBAL, 1)
     advance_steps<ACTS_GLOBAL, false, !TAGGED>(launch, thermostat);
 }
 
-// Where they are not tagged, for fewer lanes.
+// Where sites are tagged, each warp has one tile or none, and four lanes or more work on a particle.
+extern "C" __global__ void __launch_bounds__(SMALL_BLOCK_GLOBAL, 1)
+    advance_global_one_tile(const __grid_constant__ Launch launch,
+                            const __grid_constant__ Thermostat thermostat) {
+#if TAGGED
+    advance_steps<ACTS_GLOBAL, false, false, true>(launch, thermostat);
+#endif
+}
+
+// Where they are not, for fewer lanes.
 extern "C" __global__ void __launch_bounds__(SMALL_BLOCK_GLOBAL, 1)
     advance_global_few_lanes(const __grid_constant__ Launch launch,
                              const __grid_constant__ Thermostat thermostat) {

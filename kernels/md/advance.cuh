@@ -190,8 +190,9 @@ INLINE void finish(const Work &work, const SharedThermostat &shared, u32 steps_d
     shared.store(control);
 }
 
-// `SINGLE_LANE`: one lane a particle; `BY_AXIS`: four or more.
-template <Acting ACTING, bool SINGLE_LANE, bool BY_AXIS = false>
+// `SINGLE_LANE`: one lane a particle; `BY_AXIS`: four or more. `SPARED_SUMS`: four or more, too, and one tile a warp at most
+// (`md/spared_sums.cuh`).
+template <Acting ACTING, bool SINGLE_LANE, bool BY_AXIS = false, bool SPARED_SUMS = false>
 INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     // Whether the thermostat needs sums over all particles in each step.
     constexpr bool HAS_SUMS = ACTING == ACTS_LANGEVIN || ACTING == ACTS_GLOBAL;
@@ -213,6 +214,9 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     if (threadIdx.x == 0) {
         shared.load(thermostat, system.control);
         shared.cycles[0] = shared.cycles[1] = 0;
+#if TAGGED
+        if (SPARED_SUMS) velocities_of_pass.failed = false;
+#endif
 #if LOOKS_AHEAD
         list_age.enter(launch.first_step, launch.from, launch.rebuild && !launch.restore);
 #endif
@@ -298,7 +302,14 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         bool shares = TILTED && ACTING == ACTS_NONE && launch.shares_residue;
         bool stops = last || collides || shares;
         WarpSums sums = {turn};
-        if (HAS_SUMS) sums.clear();
+#if TAGGED
+        // The pass with stress adds as ever.
+        const bool spares_sums = SPARED_SUMS && !stress;
+        if (SPARED_SUMS) failed_before |= velocities_of_pass.failed;
+#else
+        constexpr bool spares_sums = false;
+#endif
+        if (HAS_SUMS && !spares_sums) sums.clear();
 #if LOOKS_AHEAD
         PassOf pass = {thermostat, shared, list_age, acts, acted, step, done > 0, !stops, stops, tag + 1, failed_before};
 #else
@@ -318,7 +329,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
             findings = pass_over_particles<ACTING, SINGLE_LANE, BY_AXIS>(pass, work, of_threads);
             add_of_tile<ACTING>(pass, of_threads.sum, sums);
         } else if (takes_tiles) {
-            findings = pass_over_particles<ACTING, SINGLE_LANE, BY_AXIS>(pass, work, sums);
+            findings = pass_over_particles<ACTING, SINGLE_LANE, BY_AXIS, SPARED_SUMS>(pass, work, sums);
         }
         failed_before = findings.error;
         // What does not depend on the kinetic energy, while others integrate.
@@ -385,6 +396,13 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         }
         if (last) {
             // The heat of the last kick; and all that the thermostat remembers is there.
+#if TAGGED
+            if (spares_sums) {
+                __syncthreads();
+                if (is_last_warp && wanted[SUM_OF_HEAT]) add_spared_heat(axes_of_block(work), system.control->sums[0]);
+                return finish(work, shared, done);
+            }
+#endif
             if (HAS_SUMS) sums.add_to(system.control->sums[0]);
             return finish(work, shared, done);
         }
@@ -393,7 +411,10 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
 #if TAGGED
         come_tagged = !stops;
         if (come_tagged) {
-            if (HAS_SUMS && is_last_warp) leave_sums(sums, wanted, tag + 1);
+            if (HAS_SUMS && is_last_warp) {
+                if (spares_sums) leave_spared_sums(axes_of_block(work), turn, wanted[SUM_OF_HEAT], tag + 1);
+                else leave_sums(sums, wanted, tag + 1);
+            }
             if (blockIdx.x == 0 && threadIdx.x == 0) shared.cycles[0] += (u64)(waiting - shared.start);
             Work::change<SINGLE_LANE>([&] { work.site_copy ^= 1; });
             go_on_in_flow(launch);

@@ -4,6 +4,7 @@
 #include "md/forces.cuh"
 #include "md/integrate.cuh"
 #include "md/sample.cuh"
+#include "md/spared_sums.cuh"
 #if DOMAIN
 #include "domain/tiles.cuh"
 #endif
@@ -156,6 +157,14 @@ struct PassOf {
     INLINE bool has_friction() const { return thermostat.kind == THERMOSTAT_NOSE_HOOVER; }
 };
 
+#if TAGGED
+// Of the particles of the block's tiles, where these are consecutive.
+INLINE AxesOfBlock axes_of_block(const Work &work) {
+    u32 of_tile = group_of().particles, first = work.first_tile * of_tile, last = work.last_tile * of_tile;
+    return AxesOfBlock{work.copy, first, DIMENSION * ((last < system.count ? last : system.count) - first)};
+}
+#endif
+
 // Adds the sums of the lanes of a warp, which all come here, as far as the thermostat has them; first the kinetic energy, which all blocks
 // wait for.
 template <Acting ACTING, typename Sums>
@@ -267,8 +276,9 @@ INLINE Findings force_pass(const PassOf &pass, const Work &work, Sums &sums) {
 }
 
 // As `force_pass`, for four or more lanes a particle: each of the first integrates an axis. Sums over velocities come after the sites
-// of the next step, for which other blocks may wait.
-template <Acting ACTING, typename Sums>
+// of the next step, for which other blocks may wait. `SPARED_SUMS`: the last warp of the block sums them up, after its next barrier; each
+// other one has one tile at most.
+template <Acting ACTING, bool SPARED_SUMS, typename Sums>
 INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &sums) {
     constexpr bool LANGEVIN = ACTING == ACTS_LANGEVIN, GLOBAL = ACTING == ACTS_GLOBAL, LOOKS = LOOKS_FOR_SAMPLE<ACTING, false>;
     const Particles &particles = system.particles[work.copy], &to = system.particles[work.to()];
@@ -393,6 +403,20 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
             store_site(TaggedSites{system.sites[work.site_copy ^ 1], pass.next_tag}, p, all, asks);
         }
 #endif
+#if TAGGED
+        if (SPARED_SUMS) {
+            if (!integrates) continue;
+            u32 at = axes_of_block(work).number(p, axis);
+            velocities_of_pass.half[at] = body.velocity;
+            velocities_of_pass.species[at] = (u8)species;
+            if (!pass.has_friction()) {
+                velocities_of_pass.ended[at] = ended;
+                velocities_of_pass.without[at] = without;
+            }
+            store();
+            continue;
+        }
+#endif
         if (GLOBAL && integrates) {
             if (pass.go_on) body.add_kinetic(species, of_tile[1], id, findings);
             if (pass.kick && !pass.has_friction()) body.add_heat_of(without, ended, species, id, of_tile[0], findings);
@@ -403,14 +427,15 @@ INLINE Findings force_pass_by_axis(const PassOf &pass, const Work &work, Sums &s
     return findings;
 }
 
-// The pass for a number of lanes a particle. `BY_AXIS`: known to be four or more.
-template <Acting ACTING, bool SINGLE_LANE, bool BY_AXIS = false, typename Sums>
+// The pass for a number of lanes a particle. `BY_AXIS`: known to be four or more. So they are with `SPARED_SUMS`, but where the other pass is
+// left out the kernel is slower (docs/performance.md, "The factor of the whole system").
+template <Acting ACTING, bool SINGLE_LANE, bool BY_AXIS = false, bool SPARED_SUMS = false, typename Sums>
 INLINE Findings pass_over_particles(const PassOf &pass, const Work &work, Sums &sums) {
 #if TILTED && !TAGGED
     // Lanes for each axis do not gain where one also has a Langevin thermostat and a flow to do with.
     if (ACTING == ACTS_LANGEVIN) return force_pass<ACTING, SINGLE_LANE>(pass, work, sums);
 #endif
-    if (BY_AXIS || (!SINGLE_LANE && system.lanes_log2 >= 2)) return force_pass_by_axis<ACTING>(pass, work, sums);
+    if (BY_AXIS || (!SINGLE_LANE && system.lanes_log2 >= 2)) return force_pass_by_axis<ACTING, SPARED_SUMS>(pass, work, sums);
     return force_pass<ACTING, SINGLE_LANE>(pass, work, sums);
 }
 

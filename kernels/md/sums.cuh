@@ -97,6 +97,12 @@ INLINE SplitSum add_left_sums(const volatile SplitSum *of_block, u32 first, u32 
 }
 #endif
 
+// Adds to a sum in global memory, for one thread.
+INLINE void add_to_sum(const SplitSum &sum, SplitSum *total) {
+    atomicAdd((unsigned long long *)&total->upper, sum.upper);
+    atomicAdd((unsigned long long *)&total->lower, sum.lower);
+}
+
 // Of a turn and the one before.
 __shared__ u64 sums_of_warps[2][2][2][MOST_WARPS];
 
@@ -127,9 +133,7 @@ struct WarpSums {
     // After a barrier of the block, adds one of its sums to that of all blocks in global memory. The first warp comes here.
     INLINE void add_of_block(int which, SplitSum *total) const {
         SplitSum sum = of_block(which);
-        if (threadIdx.x != 0) return;
-        atomicAdd((unsigned long long *)&total->upper, sum.upper);
-        atomicAdd((unsigned long long *)&total->lower, sum.lower);
+        if (threadIdx.x == 0) add_to_sum(sum, total);
     }
     // The same with both. All threads come here.
     INLINE void add_to(SplitSum *totals) const {
@@ -188,8 +192,7 @@ INLINE void add_to_total(SplitSum sum, SplitSum *total) {
             sum.upper += of_warp[0][other];
             sum.lower += of_warp[1][other];
         }
-        atomicAdd((unsigned long long *)&total->upper, sum.upper);
-        atomicAdd((unsigned long long *)&total->lower, sum.lower);
+        add_to_sum(sum, total);
     }
 }
 

@@ -15,6 +15,9 @@ pub const LARGEST_BLOCK: u32 = 640;
 /// The same of `advance_single_lane`, for one lane a particle.
 pub const LARGEST_BLOCK_SINGLE_LANE: u32 = 768;
 
+/// From so many particles on `advance_global_one_tile` is the faster kernel. Tried on an H200.
+const FEWEST_OF_ONE_TILE: u32 = 1_500;
+
 /// Whether `advance_single_lane` is the faster kernel for many particles: not in 64 bits. Tried on an H200.
 pub fn single_lane_pays(precision: Precision) -> bool {
     precision != Precision::Double
@@ -38,6 +41,8 @@ pub enum StepKernel {
     GlobalWide,
     /// For small blocks, and fewer lanes; not where sites are tagged.
     GlobalFewLanes,
+    /// Where sites are tagged, each warp has one tile or none, and four lanes or more work on a particle.
+    GlobalOneTile,
     Andersen,
     /// For small blocks, and four lanes a particle or more; not where sites are tagged.
     AndersenWide,
@@ -130,7 +135,13 @@ impl Geometry {
             Kind::None => StepKernel::Wide,
             Kind::Langevin if lanes.integrate_by_axis() => StepKernel::LangevinWide,
             Kind::Langevin => StepKernel::Langevin,
-            Kind::NoseHoover | Kind::Bussi => StepKernel::GlobalWide,
+            Kind::NoseHoover | Kind::Bussi => {
+                let has_one_tile = lanes.tiles.div_ceil(blocks) < threads / 32;
+                match has_one_tile && lanes.integrate_by_axis() && particles >= FEWEST_OF_ONE_TILE {
+                    true => StepKernel::GlobalOneTile,
+                    false => StepKernel::GlobalWide,
+                }
+            }
             Kind::Andersen => StepKernel::Andersen,
         };
         Geometry { kernel, blocks, threads }
@@ -199,7 +210,10 @@ mod tests {
         assert_eq!(geometry(Kind::None, 108, 5), (StepKernel::Wide, 108, 128));
         assert_eq!(geometry(Kind::None, 1_000, 4), (StepKernel::Wide, 132, 256));
         assert_eq!(geometry(Kind::Bussi, 1_000, 4), (StepKernel::GlobalWide, 132, 288));
-        assert_eq!(geometry(Kind::Bussi, 4_000, 3), (StepKernel::GlobalWide, 132, 384));
+        assert_eq!(geometry(Kind::Bussi, 4_000, 3), (StepKernel::GlobalOneTile, 132, 384));
+        // Two tiles a warp; two lanes a particle.
+        assert_eq!(geometry(Kind::Bussi, 4_000, 4), (StepKernel::GlobalWide, 132, 384));
+        assert_eq!(geometry(Kind::Bussi, 4_000, 1), (StepKernel::GlobalWide, 132, 384));
         assert_eq!(geometry(Kind::Andersen, 4_000, 3), (StepKernel::Andersen, 132, 512));
         assert_eq!(geometry(Kind::Langevin, 4_000, 1), (StepKernel::Langevin, 132, 512));
     }

@@ -50,6 +50,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("md/list_writer.cuh"),
     header!("md/member.cuh"),
     header!("md/box_constants.cuh"),
+    header!("md/spared_sums.cuh"),
     header!("md/staged.cuh"),
     header!("md/swaps.cuh"),
     header!("md/andersen.cuh"),

@@ -169,9 +169,10 @@ impl RankKernels {
             StepKernel::Langevin | StepKernel::LangevinWide | StepKernel::LangevinFewLanes => {
                 self.advance_with_peers_langevin
             }
-            StepKernel::Global | StepKernel::GlobalWide | StepKernel::GlobalFewLanes => {
-                self.advance_with_peers_global
-            }
+            StepKernel::Global
+            | StepKernel::GlobalWide
+            | StepKernel::GlobalFewLanes
+            | StepKernel::GlobalOneTile => self.advance_with_peers_global,
             // Collisions come between launches.
             StepKernel::Plain
             | StepKernel::Andersen
