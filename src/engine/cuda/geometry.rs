@@ -52,7 +52,7 @@ pub enum StepKernel {
 /// How the work on particles is shared out among lanes.
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes {
-    /// The particles of a warp each.
+    /// How many tiles there are: the particles that a warp works on together.
     pub tiles: u32,
     /// Binary logarithm of the number of lanes that work on a particle.
     pub log2: u32,
