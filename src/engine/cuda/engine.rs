@@ -117,6 +117,7 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
         self.device.multiprocessors().min(MOST_BLOCKS as u32)
     }
 
+    /// How the work on the particles is shared out.
     pub(super) fn shares(&self) -> Lanes {
         let may_be_single = self.has_single_lanes();
         Lanes { tiles: self.tiles(), log2: self.lanes_log2(), may_be_single }

@@ -8,14 +8,14 @@ pub const SMALL_BLOCK: u32 = 512;
 /// The same under a thermostat of the whole system where sites are tagged (`kernels/md/tagged.cuh`).
 pub const SMALL_BLOCK_TAGGED_GLOBAL: u32 = 384;
 
-/// Most threads of a block of the other kernels that take steps: with 96 registers for each nothing is spilled, and the
+/// Most threads of a block of the other kernels that take steps: with 96 registers for each little is spilled, and the
 /// threads still saturate a multiprocessor.
 pub const LARGEST_BLOCK: u32 = 640;
 
 /// The same of `advance_single_lane`, for one lane a particle.
 pub const LARGEST_BLOCK_SINGLE_LANE: u32 = 768;
 
-/// From so many particles on `advance_global_one_tile` is the faster kernel. Tried on an H200.
+/// From this number of particles on `advance_global_one_tile` is the faster kernel. Tried on an H200.
 const FEWEST_OF_ONE_TILE: u32 = 1_500;
 
 /// Whether `advance_single_lane` is the faster kernel for many particles: not in 64 bits. Tried on an H200.
