@@ -536,13 +536,15 @@ observables = ["mean-square-displacement", "velocity-autocorrelation", "self-int
     }
 }
 
-/// On 24 multiprocessors each warp has one tile, and the last warp of a block sums up the velocities that the others leave; not where
-/// the stress is a sample.
-#[test]
-fn velocities_that_the_last_warp_sums_up_give_the_bits_of_the_cpu() {
+/// Kob-Andersen particles with four lanes each on some multiprocessors, under thermostats of the whole system.
+fn give_the_bits_of_the_cpu_under_global_thermostats(
+    dimension: usize,
+    count: usize,
+    multiprocessors: &str,
+) {
     let Some(gpu) = gpu() else { return };
-    let mut toml =
-        kob_andersen(3, 2_048, "fixed-point", "timestep = 0.004\nthreads_per_particle = 4");
+    let settings = "timestep = 0.004\nthreads_per_particle = 4";
+    let mut toml = kob_andersen(dimension, count, "fixed-point", settings);
     let stages = [
         ("bussi", "thermostat = { kind = \"bussi\", temperature = 1.2, time = 0.2 }"),
         ("chain", "thermostat = { kind = \"nose-hoover\", temperature = 1.2, period = 0.2 }"),
@@ -562,7 +564,7 @@ fn velocities_that_the_last_warp_sums_up_give_the_bits_of_the_cpu() {
         }
     }
     let expected = Job::new(&toml);
-    let found = job(gpu, "1", &toml).with(&[("EMULATED_MULTIPROCESSORS", "24")]);
+    let found = job(gpu, "1", &toml).with(&[("EMULATED_MULTIPROCESSORS", multiprocessors)]);
     expected.succeeds(&["run", "job.toml"]);
     run_on_the_gpu(&found);
     for (stage, _) in stages {
@@ -570,6 +572,19 @@ fn velocities_that_the_last_warp_sums_up_give_the_bits_of_the_cpu() {
             assert_same_numbers(&expected.path(&file), &found.path(&file));
         }
     }
+}
+
+/// On 24 multiprocessors each warp has one tile, and the last warp of a block sums up the velocities that the others leave; not where
+/// the stress is a sample.
+#[test]
+fn velocities_that_the_last_warp_sums_up_give_the_bits_of_the_cpu() {
+    give_the_bits_of_the_cpu_under_global_thermostats(3, 2_048, "24");
+}
+
+/// On two multiprocessors 31 tiles are 15 of the first block, which finds the factor for both, and 16 of the other.
+#[test]
+fn a_factor_that_the_first_block_finds_gives_the_bits_of_the_cpu() {
+    give_the_bits_of_the_cpu_under_global_thermostats(2, 248, "2");
 }
 
 /// Integers are counted: the kernels give what the CPU does, where no distance is a radius to rounding.

@@ -56,6 +56,16 @@ extern "C" __global__ void __launch_bounds__(SMALL_BLOCK_GLOBAL, 1)
     advance_steps<ACTS_GLOBAL, false, !TAGGED>(launch, thermostat);
 }
 
+// For small blocks with as many tiles as warps. The first one has a tile less, and its last warp finds the factor for all. Four lanes a
+// particle or more; not where sites are tagged.
+extern "C" __global__ void __launch_bounds__(SMALL_BLOCK, 1)
+    advance_global_first_acts(const __grid_constant__ Launch launch,
+                              const __grid_constant__ Thermostat thermostat) {
+#if !TAGGED
+    advance_steps<ACTS_GLOBAL, false, true, false, true>(launch, thermostat);
+#endif
+}
+
 // Where sites are tagged, each warp has one tile or none, and four lanes or more work on a particle.
 extern "C" __global__ void __launch_bounds__(SMALL_BLOCK_GLOBAL, 1)
     advance_global_one_tile(const __grid_constant__ Launch launch,

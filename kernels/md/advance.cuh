@@ -16,7 +16,7 @@
 #include "md/staged.cuh"
 #include "md/stress.cuh"
 
-// The steps' bookkeeping of a thermostat, alike in all blocks.
+// The steps' bookkeeping of a thermostat, alike in all blocks, unless the first one alone acts (`FIRST_ACTS`).
 struct SharedThermostat : GlobalThermostat {
     // Clock at the start of the pass, and cycles of passes and of waiting after them.
     i64 start;
@@ -28,10 +28,10 @@ template <Acting ACTING>
 static constexpr bool SUMS_IN_REGISTERS = !TAGGED && !MEMBERS && ACTING == ACTS_LANGEVIN;
 
 // What a thermostat does after the drift to a step, by the sums of a pass, which come with the tag of the sites there; the last
-// warp of each block comes here. `gives`: the other warps wait for the factor of the whole system.
+// warp of each block that acts comes here. `gives`: the other warps wait for the factor of the whole system; `to_all`: other blocks do.
 template <Acting ACTING>
 static __device__ __noinline__ void act_after_drift(const Thermostat &thermostat, SharedThermostat &shared, u32 turn, u32 tag, u64 step,
-                                                    bool gives) {
+                                                    bool gives, bool to_all) {
     bool one = (threadIdx.x & 31) == 0;
     if (thermostat.kind != THERMOSTAT_LANGEVIN) {
         shared.draw_for(thermostat, step);
@@ -40,6 +40,7 @@ static __device__ __noinline__ void act_after_drift(const Thermostat &thermostat
         if (one) {
             shared.find_factor(thermostat, bussi, kinetic2, step);
             if (gives) shared.ready.give();
+            if (to_all) give_factor_to_all(turn + 1, shared.memory.factor);
             shared.end_step(thermostat);
         }
     }
@@ -191,12 +192,14 @@ INLINE void finish(const Work &work, const SharedThermostat &shared, u32 steps_d
 }
 
 // `SINGLE_LANE`: one lane a particle; `BY_AXIS`: four or more. `SPARED_SUMS`: four or more, too, and one tile a warp at most
-// (`md/spared_sums.cuh`).
-template <Acting ACTING, bool SINGLE_LANE, bool BY_AXIS = false, bool SPARED_SUMS = false>
+// (`md/spared_sums.cuh`). `FIRST_ACTS`: a thermostat of the whole system acts in the first block, which gives the factor to the others;
+// not where sites are tagged.
+template <Acting ACTING, bool SINGLE_LANE, bool BY_AXIS = false, bool SPARED_SUMS = false, bool FIRST_ACTS = false>
 INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     // Whether the thermostat needs sums over all particles in each step.
     constexpr bool HAS_SUMS = ACTING == ACTS_LANGEVIN || ACTING == ACTS_GLOBAL;
     const double damping = ACTING == ACTS_LANGEVIN ? thermostat.parameter : 1.0;
+    const bool block_acts = !FIRST_ACTS || blockIdx.x == 0;
     __shared__ SharedThermostat shared;
     __shared__ Work of_warp[SINGLE_LANE ? MOST_WARPS : 1];
 #if LOOKS_AHEAD
@@ -214,6 +217,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
     if (threadIdx.x == 0) {
         shared.load(thermostat, system.control);
         shared.cycles[0] = shared.cycles[1] = 0;
+        if (FIRST_ACTS && blockIdx.x == 0) forget_factor_for_all();
 #if TAGGED
         if (SPARED_SUMS) velocities_of_pass.failed = false;
 #endif
@@ -278,8 +282,8 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         }
 #endif
         // The last warp has the fewest tiles.
-        if (HAS_SUMS && acts && is_last_warp) {
-            act_after_drift<ACTING>(thermostat, shared, turn - 1, tag, step, true);
+        if (HAS_SUMS && acts && is_last_warp && block_acts) {
+            act_after_drift<ACTING>(thermostat, shared, turn - 1, tag, step, true, FIRST_ACTS);
         }
 #if STAGED_COPIES
         if (!is_staged) {
@@ -310,10 +314,12 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         constexpr bool spares_sums = false;
 #endif
         if (HAS_SUMS && !spares_sums) sums.clear();
+        // Before the first pass all blocks have it.
+        const bool from_first = !block_acts && turn > 0;
 #if LOOKS_AHEAD
-        PassOf pass = {thermostat, shared, list_age, acts, acted, step, done > 0, !stops, stops, tag + 1, failed_before};
+        PassOf pass = {thermostat, shared, list_age, acts, acted, step, done > 0, !stops, stops, tag + 1, failed_before, from_first, turn};
 #else
-        PassOf pass = {thermostat, shared, acts, acted, step, done > 0, !stops, stops, tag + 1, failed_before};
+        PassOf pass = {thermostat, shared, acts, acted, step, done > 0, !stops, stops, tag + 1, failed_before, from_first, turn};
 #endif
         acted += acts ? 1 : 0;
         Findings findings = {false, false};
@@ -333,7 +339,7 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         }
         failed_before = findings.error;
         // What does not depend on the kinetic energy, while others integrate.
-        if (ACTING == ACTS_GLOBAL && !last && is_last_warp) shared.draw_for(thermostat, step + 1);
+        if (ACTING == ACTS_GLOBAL && !last && is_last_warp && block_acts) shared.draw_for(thermostat, step + 1);
         const bool wanted[2] = {ACTING == ACTS_LANGEVIN || thermostat.kind == THERMOSTAT_BUSSI, ACTING == ACTS_GLOBAL};
 #if TAGGED
         // Staged sites are read up to here.
@@ -440,7 +446,9 @@ INLINE void advance_steps(const Launch &launch, const Thermostat &thermostat) {
         if (attention) {
             if (*(volatile u32 *)&system.control->status != STATUS_DONE) return finish(work, shared, done);
             if (HAS_SUMS) {
-                if (threadIdx.x >= blockDim.x - 32) act_after_drift<ACTING>(thermostat, shared, turn, tag + 1, step + 1, false);
+                if (threadIdx.x >= blockDim.x - 32 && block_acts) {
+                    act_after_drift<ACTING>(thermostat, shared, turn, tag + 1, step + 1, false, FIRST_ACTS);
+                }
                 acts = false;
             }
 #if RELISTING

@@ -141,9 +141,13 @@ struct PassOf {
     u32 next_tag;
     // Something has gone wrong behind the sites of the pass before, which could not say so.
     bool failed_before;
+    // The first block finds the factor of the whole system in this turn of the launch.
+    bool from_first;
+    u32 turn_of_factor;
 
     // Of the whole system on all velocities, as soon as it is there.
     INLINE double factor() const {
+        if (from_first) return factor_from_first_block(turn_of_factor);
         if (acts) global.ready.wait(turn);
         return global.memory.factor;
     }

@@ -97,6 +97,21 @@ INLINE SplitSum add_left_sums(const volatile SplitSum *of_block, u32 first, u32 
 }
 #endif
 
+// A factor that the first block finds for all, behind the sums of blocks, with the turn that it is of. The first block gives it after the barrier
+// of the turn before; others look for it before that of its own turn.
+INLINE void *factor_for_all() { return system.block_sums + 2 * TURNS_OF_SUMS * gridDim.x; }
+INLINE void give_factor_to_all(u32 turn, double factor) { store_whole(factor_for_all(), to_bits(factor), turn); }
+// Before the first barrier of a launch: what the launch before has left is of none of its turns.
+INLINE void forget_factor_for_all() { store_whole(factor_for_all(), 0, ~0ull); }
+INLINE double factor_from_first_block(u32 turn) {
+    for (;;) {
+        u64 factor, of_turn;
+        load_whole(factor_for_all(), factor, of_turn);
+        if (of_turn == turn) return double_from_bits(factor);
+        spin_wait();
+    }
+}
+
 // Adds to a sum in global memory, for one thread.
 INLINE void add_to_sum(const SplitSum &sum, SplitSum *total) {
     atomicAdd((unsigned long long *)&total->upper, sum.upper);

@@ -65,6 +65,7 @@ kernels! {
         advance_global(Launch, Thermostat);
         advance_global_wide(Launch, Thermostat);
         advance_global_few_lanes(Launch, Thermostat);
+        advance_global_first_acts(Launch, Thermostat);
         advance_global_one_tile(Launch, Thermostat);
         advance_andersen(Launch, Thermostat);
         advance_andersen_wide(Launch, Thermostat);
@@ -73,7 +74,7 @@ kernels! {
 }
 
 impl AdvanceKernels {
-    pub fn all(&self) -> [Kernel<(Launch, Thermostat)>; 13] {
+    pub fn all(&self) -> [Kernel<(Launch, Thermostat)>; 14] {
         [
             self.advance,
             self.advance_wide,
@@ -84,6 +85,7 @@ impl AdvanceKernels {
             self.advance_global,
             self.advance_global_wide,
             self.advance_global_few_lanes,
+            self.advance_global_first_acts,
             self.advance_global_one_tile,
             self.advance_andersen,
             self.advance_andersen_wide,
@@ -102,6 +104,7 @@ impl AdvanceKernels {
             StepKernel::Global => self.advance_global,
             StepKernel::GlobalWide => self.advance_global_wide,
             StepKernel::GlobalFewLanes => self.advance_global_few_lanes,
+            StepKernel::GlobalFirstActs => self.advance_global_first_acts,
             StepKernel::GlobalOneTile => self.advance_global_one_tile,
             StepKernel::Andersen => self.advance_andersen,
             StepKernel::AndersenWide => self.advance_andersen_wide,

@@ -41,6 +41,9 @@ pub enum StepKernel {
     GlobalWide,
     /// For small blocks, and fewer lanes; not where sites are tagged.
     GlobalFewLanes,
+    /// For small blocks with as many tiles as warps. The first one has a tile less, and acts for all; four lanes a particle or more. Not where
+    /// sites are tagged.
+    GlobalFirstActs,
     /// Where sites are tagged, each warp has one tile or none, and four lanes or more work on a particle.
     GlobalOneTile,
     Andersen,
@@ -121,6 +124,19 @@ impl Geometry {
         Geometry { kernel, blocks, threads }
     }
 
+    /// Of a system that is alone, where sites are not tagged.
+    pub fn with_all_blocks(kind: Kind, lanes: Lanes, blocks: u32) -> Self {
+        let geometry = Self::new(kind, lanes, blocks);
+        let is_full = 32 * lanes.tiles.div_ceil(blocks) == SMALL_BLOCK;
+        // One warp for all blocks, in place of one more in each, for which there are no registers (docs/performance.md, "The factor of the whole
+        // system"). The first block has the fewest tiles.
+        let first_has_room = is_full && !lanes.tiles.is_multiple_of(blocks);
+        match kind.spares_warp() && lanes.integrate_by_axis() && first_has_room {
+            true => Geometry { kernel: StepKernel::GlobalFirstActs, threads: SMALL_BLOCK, blocks },
+            false => geometry,
+        }
+    }
+
     /// Where the sites of all particles are tagged (`kernels/md/tagged.cuh`), and each block takes them as they come.
     pub fn with_tagged_sites(kind: Kind, lanes: Lanes, blocks: u32, particles: u32) -> Self {
         let staging = (particles / 4).next_multiple_of(32);
@@ -197,6 +213,23 @@ mod tests {
             let found = geometry(kind, particles, log2, true);
             assert_eq!((found.kernel, found.threads), (kernel, threads), "{kind:?} {particles}");
         }
+    }
+
+    #[test]
+    fn the_first_of_full_blocks_acts_for_all_where_it_has_room() {
+        let geometry = |kind, particles: u32, log2: u32| {
+            let lanes =
+                Lanes { tiles: (particles << log2).div_ceil(32), log2, may_be_single: true };
+            let found = Geometry::with_all_blocks(kind, lanes, 132);
+            (found.kernel, found.threads)
+        };
+        assert_eq!(geometry(Kind::Bussi, 8_000, 3), (StepKernel::GlobalFirstActs, 512));
+        assert_eq!(geometry(Kind::NoseHoover, 16_384, 2), (StepKernel::GlobalFirstActs, 512));
+        // No block has; blocks are not full; two lanes a particle; each block is on its own.
+        assert_eq!(geometry(Kind::Bussi, 16_896, 2), (StepKernel::Global, 640));
+        assert_eq!(geometry(Kind::Bussi, 5_000, 3), (StepKernel::GlobalWide, 384));
+        assert_eq!(geometry(Kind::Bussi, 32_000, 1), (StepKernel::GlobalFewLanes, 512));
+        assert_eq!(geometry(Kind::Langevin, 16_384, 2), (StepKernel::LangevinWide, 512));
     }
 
     #[test]

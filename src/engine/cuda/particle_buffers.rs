@@ -100,7 +100,7 @@ impl Buffers {
                 [] => None,
                 _ => Some(element_sizes.diameters_in(session, diameters)?),
             },
-            block_sums: Buffer::new(session, blocks * SUMS_OF_BLOCK * size_of::<SplitSum>())?,
+            block_sums: Buffer::new(session, (blocks * SUMS_OF_BLOCK + 1) * size_of::<SplitSum>())?,
         })
     }
 

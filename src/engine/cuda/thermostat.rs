@@ -64,7 +64,7 @@ device_constants! {
         TURNS_OF_SUMS = 4;
     }
 }
-/// For each block: heat and kinetic energy.
+/// For each block: heat and kinetic energy. Behind them is room for a factor that the first block finds for all.
 pub const SUMS_OF_BLOCK: usize = 2 * turns::TURNS_OF_SUMS as usize;
 
 shared_header!(pub SHARED = "shared/thermostat.cuh": kind::Declaration, turns::Declaration, Thermostat);

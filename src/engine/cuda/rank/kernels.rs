@@ -172,6 +172,7 @@ impl RankKernels {
             StepKernel::Global
             | StepKernel::GlobalWide
             | StepKernel::GlobalFewLanes
+            | StepKernel::GlobalFirstActs
             | StepKernel::GlobalOneTile => self.advance_with_peers_global,
             // Collisions come between launches.
             StepKernel::Plain
