@@ -33,9 +33,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // Sums over pairs (`md/pair_sums.cuh`).
-extern "C" __global__ void __launch_bounds__(256)
-    measure_pairs(SplitSum *total) {
-    enter_system();
+INLINE void add_pair_sums(SplitSum *total) {
     const Control &control = *system.control;
     // Loaded together. Within a launch no thread sets the status that asks for longer lists, so that all threads decide alike.
     const u32 status = *(const volatile u32 *)&control.status, copy = control.copy, site_copy = control.site_copy;
@@ -48,6 +46,46 @@ extern "C" __global__ void __launch_bounds__(256)
     } else {
         add_pair_sums_of_tiles(particles, sites, sums_of_system(total));
     }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    measure_pairs(SplitSum *total) {
+    enter_system();
+    add_pair_sums(total);
+}
+
+// Leaves words in memory of the host, and behind them the number of the letter, for which the host looks. One block.
+INLINE void post_letter(const Letter &letter) {
+    const volatile u32 *from = letter.from;
+    for (u32 k = threadIdx.x; k < letter.words; k += blockDim.x) letter.to[k] = from[k];
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) *(volatile u32 *)(letter.to + letter.words) = letter.number;
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    post(const __grid_constant__ Letter letter) {
+    post_letter(letter);
+}
+
+// Blocks of the next kernel that are done; zero between launches.
+__device__ u32 measured_blocks;
+
+// The same of one system, and a letter from the block that is done last.
+extern "C" __global__ void __launch_bounds__(256)
+    measure_pairs_and_post(SplitSum *total, const __grid_constant__ Letter letter) {
+    enter_system();
+    add_pair_sums(total);
+    __shared__ bool is_last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        is_last = atomicAdd(&measured_blocks, 1) == gridDim.x - 1;
+        if (is_last) measured_blocks = 0;
+        __threadfence();
+    }
+    __syncthreads();
+    if (is_last) post_letter(letter);
 }
 
 // Sum of m (F dt / 2m)^2 over all particles, by the forces that a pass has stored.
@@ -213,14 +251,6 @@ INLINE double place_along(const Particles &particles, u32 p, int axis, const Par
     double x = Policy::coordinate_to_f64(policy, particles.position[axis][p], axis);
     double boxes = mul((double)particles.image[axis][p], rows.edges[axis]);
     return rows.quantity == ROWS_UNWRAPPED ? add(x, boxes) : x;
-}
-
-// Leaves words in memory of the host, and behind them the number of the letter, for which the host looks. One block.
-extern "C" __global__ void __launch_bounds__(256) post(const u32 *from, u32 *to, u32 words, u32 letter) {
-    for (u32 k = threadIdx.x; k < words; k += blockDim.x) to[k] = from[k];
-    __threadfence_system();
-    __syncthreads();
-    if (threadIdx.x == 0) *(volatile u32 *)(to + words) = letter;
 }
 
 // A quantity of all particles, in id order.

@@ -7,6 +7,7 @@ use super::declare::Pointer;
 use super::force_field::ForceField;
 use super::geometry::{Geometry, Lanes, single_lane_pays};
 use super::launch::{Arguments, Kernel};
+use super::mailbox::Letter;
 use super::memory::Session;
 use super::neighbor_lists::{ListShape, ListedSystem, NeighborList};
 use super::run_device::RunDevice;
@@ -161,11 +162,26 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
         self.device.launch_over(self.lanes(), kernel, arguments)
     }
 
-    /// Has sums over pairs added to those from an address on: by more threads than lanes where particles are few.
+    /// Has sums over pairs added to those from an address on.
     pub(super) fn sum_pairs(&self, sums: Pointer<SplitSum>) -> Result<(), EngineError> {
-        let parts = if self.lanes_log2() < 2 { 1 } else { 2 };
         let kernel = self.device.measure().measure_pairs;
-        self.device.launch_over(parts * self.lanes(), kernel, (sums,))
+        self.device.launch_over(self.threads_over_pairs(), kernel, (sums,))
+    }
+
+    /// The same, and a letter with what is there then.
+    pub(super) fn sum_pairs_and_post(
+        &self,
+        sums: Pointer<SplitSum>,
+        letter: Letter,
+    ) -> Result<(), EngineError> {
+        let kernel = self.device.measure().measure_pairs_and_post;
+        self.device.launch_over(self.threads_over_pairs(), kernel, (sums, letter))
+    }
+
+    /// More than lanes where particles are few.
+    fn threads_over_pairs(&self) -> usize {
+        let parts = if self.lanes_log2() < 2 { 1 } else { 2 };
+        parts * self.lanes()
     }
 
     /// Makes room for the longest list that was wanted; the next launch must build them.

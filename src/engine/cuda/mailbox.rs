@@ -36,8 +36,15 @@ device_struct! {
 
 const WORDS: usize = size_of::<ControlAndSums>() / size_of::<u32>();
 
-/// Arguments of the kernel that writes a letter: from where and to where, how many words, and its number.
-type Letter = (Pointer<Const<u32>>, Pointer<u32>, u32, u32);
+device_struct! {
+    /// Words on the GPU that a kernel writes to memory of the host, with a number behind them.
+    pub struct Letter {
+        pub from: Pointer<Const<u32>>,
+        pub to: Pointer<u32>,
+        pub words: u32,
+        pub number: u32,
+    }
+}
 
 /// The memory of it on the GPU, and page-locked memory of the host, through which it goes in the order of the launches. What comes back
 /// is waited for, so that one copy at most is under way.
@@ -148,7 +155,7 @@ impl Mailbox {
         send().map_err(|error| failed("copy to the GPU", error))
     }
 
-    /// Asks for both as they are after all that was launched before; does not wait. `post` launches the kernel that writes the letter.
+    /// Asks for both as they are after all that was launched before; does not wait. `post` launches a kernel that writes the letter.
     pub fn ask(
         &self,
         post: impl FnOnce(Letter) -> Result<(), EngineError>,
@@ -159,7 +166,12 @@ impl Mailbox {
         self.letters.set(number);
         // The GPU sees page-locked memory at the addresses of the host.
         let to = Pointer::at(self.received.pointer().addr() as u64);
-        post((self.on_gpu.pointer::<u32>().to_const(), to, WORDS as u32, number))?;
+        post(Letter {
+            from: self.on_gpu.pointer::<u32>().to_const(),
+            to,
+            words: WORDS as u32,
+            number,
+        })?;
         Ok(Asked { number, copies, sends })
     }
 

@@ -1,7 +1,8 @@
 //! Kernels over all particles between launches (`kernels/md/measure.cu`): they measure, and change velocities.
 use super::buffers::SplitSum;
-use super::declare::{Const, Pointer, device_constants, device_struct, shared_header};
+use super::declare::{Pointer, device_constants, device_struct, shared_header};
 use super::launch::kernels;
+use super::mailbox::Letter;
 
 device_struct! {
     /// Added to all velocities, with the other sign.
@@ -82,13 +83,14 @@ device_constants! {
     }
 }
 
-shared_header!(pub SHARED = "shared/measure.cuh": measured::Declaration, piston_sums::Declaration, rows::Declaration, Shift, Factors, PistonDrift, Shares, ParticleRows);
+shared_header!(pub SHARED = "shared/measure.cuh": measured::Declaration, piston_sums::Declaration, rows::Declaration, Shift, Factors, PistonDrift, Shares, ParticleRows, Letter);
 
 kernels! {
     /// Kernels over all particles, between launches (`kernels/md/measure.cu`).
     pub struct MeasureKernels {
         measure_velocities(Pointer<SplitSum>);
         measure_pairs(Pointer<SplitSum>);
+        measure_pairs_and_post(Pointer<SplitSum>, Letter);
         measure_kicks(Pointer<SplitSum>, f64);
         sum_units(Pointer<SplitSum>);
         draw_velocities(u64, u64, u32, f64);
@@ -100,6 +102,6 @@ kernels! {
         reverse_velocities();
         find_too_close();
         write_rows(ParticleRows);
-        post(Pointer<Const<u32>>, Pointer<u32>, u32, u32);
+        post(Letter);
     }
 }

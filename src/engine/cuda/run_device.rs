@@ -275,7 +275,7 @@ impl RunDevice {
     /// Asks for that without waiting; [`Mailbox::receive`] does.
     pub fn ask(&self) -> Result<Asked, EngineError> {
         self.alone().ask(|letter| {
-            self.kernels.launch(self.measure.post, Grid::of(1, POSTING_THREADS), letter)
+            self.kernels.launch(self.measure.post, Grid::of(1, POSTING_THREADS), (letter,))
         })
     }
 

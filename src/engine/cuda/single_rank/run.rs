@@ -8,7 +8,7 @@ use crate::engine::cuda::constants::DevicePolicy;
 use crate::engine::cuda::engine::CudaEngine;
 use crate::engine::cuda::geometry::Geometry;
 use crate::engine::cuda::launch::Grid;
-use crate::engine::cuda::mailbox::{ControlAndSums, MOST_SUMS};
+use crate::engine::cuda::mailbox::{Asked, ControlAndSums, MOST_SUMS};
 use crate::engine::cuda::measure::measured::PAIR_SUMS;
 use crate::engine::cuda::run_device::Place;
 use crate::engine::cuda::thermostat::{Kind, Thermostat};
@@ -48,8 +48,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         let (kind, thermostat) = self.thermostat_of_launch(steps);
         let launch = Launch { rebuild: rebuild.into(), ..self.launch_of(steps, samples) };
         self.begin_launch(kind, &launch, &thermostat)?;
-        let is_alone = self.begin_pair_sums(0)?;
-        let sums = self.end_launch(kind)?.filter(|_| is_alone);
+        let asked = self.begin_pair_sums(0)?;
+        let sums = self.end_launch(kind, asked)?;
         let are_of_last_step = self.state.control.status == status::DONE;
         self.complete(kind, launch, &thermostat)?;
         Ok(sums.filter(|_| are_of_last_step).map(|sums| pair_sums_of(&sums)))
@@ -58,8 +58,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// Sums over pairs in the box of a trial, as the kernels have its constants, after [`run_to_trial`](Self::run_to_trial). While the GPU makes
     /// them, the host sends what the next steps need if the trial is accepted.
     pub(in crate::engine::cuda) fn pair_sums_of_trial(&mut self) -> Result<PairSums, EngineError> {
-        self.begin_pair_sums(SUMS_OF_TRIAL)?;
-        let asked = self.device.ask()?;
+        let asked = self.begin_pair_sums(SUMS_OF_TRIAL)?.expect("the system is alone");
         self.set_system()?;
         self.lend_thermostat()?;
         let mailbox = self.device.mailbox().expect("the system is alone");
@@ -71,11 +70,11 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         }
     }
 
-    /// Has sums over pairs made behind what was launched, if the system is alone.
-    fn begin_pair_sums(&self, first: usize) -> Result<bool, EngineError> {
-        let Some(mailbox) = self.device.mailbox() else { return Ok(false) };
-        self.sum_pairs(mailbox.sums(first))?;
-        Ok(true)
+    /// Has sums over pairs made behind what was launched, and a letter with them, if the system is alone.
+    fn begin_pair_sums(&self, first: usize) -> Result<Option<Asked>, EngineError> {
+        let Some(mailbox) = self.device.mailbox() else { return Ok(None) };
+        let sums = mailbox.sums(first);
+        mailbox.ask(|letter| self.sum_pairs_and_post(sums, letter)).map(Some)
     }
 
     /// A launch of steps from the present state on.
@@ -140,7 +139,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         thermostat: &Thermostat,
     ) -> Result<(), EngineError> {
         self.begin_launch(kind, launch, thermostat)?;
-        self.end_launch(kind).map(drop)
+        self.end_launch(kind, None).map(drop)
     }
 
     /// Does not wait.
@@ -181,11 +180,16 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         self.evaluate_waiting()
     }
 
-    /// Waits, and takes over what the launch has left; returns the sums behind it, if the system is alone.
-    fn end_launch(&mut self, kind: Kind) -> Result<Option<[SplitSum; MOST_SUMS]>, EngineError> {
+    /// Waits, and takes over what the launch has left; returns the sums behind it, if the system is alone. `asked`: for a letter, already.
+    fn end_launch(
+        &mut self,
+        kind: Kind,
+        asked: Option<Asked>,
+    ) -> Result<Option<[SplitSum; MOST_SUMS]>, EngineError> {
         let (control, sums) = match self.device.mailbox() {
-            Some(_) => {
-                let ControlAndSums { control, sums } = self.device.receive()?;
+            Some(mailbox) => {
+                let asked = asked.map_or_else(|| self.device.ask(), Ok)?;
+                let ControlAndSums { control, sums } = mailbox.receive(asked)?;
                 (control, Some(sums))
             }
             None => (self.state.read_control()?, None),
