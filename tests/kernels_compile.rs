@@ -123,7 +123,7 @@ fn known_spills(case: &str, kernel: &str) -> u32 {
         _ if case.contains("Table") => 300,
         _ if case.starts_with("double,") => 680,
         _ if kernel == "advance_wide" => 12,
-        _ if case.starts_with("fixed-point,") && kernel == "advance" => 160,
+        _ if case.starts_with("fixed-point,") && kernel == "advance" => 192,
         _ => 220,
     }
 }
