@@ -10,7 +10,7 @@ INLINE double target_temperature(const Thermostat &thermostat, u64 step) {
     return thermostat.from + (thermostat.to - thermostat.from) * share;
 }
 
-// What a thermostat of the whole system remembers: every block holds the same.
+// What a thermostat of the whole system remembers: every block that acts holds the same.
 struct Memory {
     double heat;
     double position[LONGEST_CHAIN];
@@ -266,7 +266,7 @@ struct BussiStep {
     }
 };
 
-// A thermostat of the whole system (Nose-Hoover, Bussi) during a launch, alike in all blocks. It acts on the velocities of half
+// A thermostat of the whole system (Nose-Hoover, Bussi) during a launch, alike in all blocks that act. It acts on the velocities of half
 // steps: after the drift of a step one thread of each block takes their kinetic energy and leaves the factor, while the
 // others compute forces; they wait for it before the second kick.
 struct GlobalThermostat {

@@ -125,7 +125,7 @@ impl Geometry {
     }
 
     /// Of a system that is alone, where sites are not tagged.
-    pub fn with_all_blocks(kind: Kind, lanes: Lanes, blocks: u32) -> Self {
+    pub fn of_one_system(kind: Kind, lanes: Lanes, blocks: u32) -> Self {
         let geometry = Self::new(kind, lanes, blocks);
         let is_full = 32 * lanes.tiles.div_ceil(blocks) == SMALL_BLOCK;
         // One warp for all blocks, in place of one more in each, for which there are no registers (docs/performance.md, "The factor of the whole
@@ -220,7 +220,7 @@ mod tests {
         let geometry = |kind, particles: u32, log2: u32| {
             let lanes =
                 Lanes { tiles: (particles << log2).div_ceil(32), log2, may_be_single: true };
-            let found = Geometry::with_all_blocks(kind, lanes, 132);
+            let found = Geometry::of_one_system(kind, lanes, 132);
             (found.kernel, found.threads)
         };
         assert_eq!(geometry(Kind::Bussi, 8_000, 3), (StepKernel::GlobalFirstActs, 512));

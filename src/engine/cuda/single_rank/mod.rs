@@ -158,7 +158,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
                 let particles = self.particle_count() as u32;
                 Geometry::with_tagged_sites(kind, self.shares(), self.most_blocks(), particles)
             }
-            false => Geometry::with_all_blocks(kind, self.shares(), self.most_blocks()),
+            false => Geometry::of_one_system(kind, self.shares(), self.most_blocks()),
         }
     }
 
