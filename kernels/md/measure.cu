@@ -2,6 +2,7 @@
 #include "md/andersen.cuh"
 #include "md/pair_sums.cuh"
 #include "md/stress.cuh"
+#include "md/volume.cuh"
 
 #define FOR_EACH_PARTICLE(p)                                                                       \
     for (u32 p = blockIdx.x * blockDim.x + threadIdx.x; p < system.count; p += gridDim.x * blockDim.x)
@@ -71,11 +72,8 @@ extern "C" __global__ void __launch_bounds__(256)
 // Blocks of the next kernel that are done; zero between launches.
 __device__ u32 measured_blocks;
 
-// The same of one system, and a letter from the block that is done last.
-extern "C" __global__ void __launch_bounds__(256)
-    measure_pairs_and_post(SplitSum *total, const __grid_constant__ Letter letter) {
-    enter_system();
-    add_pair_sums(total);
+// Whether a block is the last one to be done with the sums over pairs. All its threads come here.
+INLINE bool is_last_to_measure() {
     __shared__ bool is_last;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -85,7 +83,38 @@ extern "C" __global__ void __launch_bounds__(256)
         __threadfence();
     }
     __syncthreads();
-    if (is_last) post_letter(letter);
+    return is_last;
+}
+
+// The same of one system, and a letter from the block that is done last.
+extern "C" __global__ void __launch_bounds__(256)
+    measure_pairs_and_post(SplitSum *total, const __grid_constant__ Letter letter) {
+    enter_system();
+    add_pair_sums(total);
+    if (is_last_to_measure()) post_letter(letter);
+}
+
+// The same in the box of a trial, and the last block decides on it. Then the next launch of steps finds its control, and sums that are zero.
+extern "C" __global__ void __launch_bounds__(256)
+    measure_pairs_and_decide(SplitSum *total, const __grid_constant__ Letter letter, const __grid_constant__ VolumeDecision rule,
+                             const __grid_constant__ Control next, SplitSum *sums, u64 *accepted) {
+    enter_system();
+    add_pair_sums(total);
+    if (!is_last_to_measure()) return;
+    if (threadIdx.x == 0) {
+        bool fits = *(const volatile u32 *)&system.control->status == STATUS_DONE;
+        *accepted = fits && accepts(rule, total) ? 1 : 0;
+    }
+    __syncthreads();
+    post_letter(letter);
+    __syncthreads();
+    const bool is_accepted = *accepted != 0;
+    double heat = is_accepted ? next.heat + (of_pairs_once(total[0]) - rule.energy) : next.heat;
+    __syncthreads();
+    copy_by_block(*system.control, next);
+    for (u32 k = threadIdx.x; k < ALL_SUMS; k += blockDim.x) sums[k] = SplitSum{0, 0};
+    __syncthreads();
+    if (threadIdx.x == 0) system.control->heat = heat;
 }
 
 // Sum of m (F dt / 2m)^2 over all particles, by the forces that a pass has stored.
@@ -168,7 +197,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-INLINE void scale_velocities_by(const Factors &factors) {
+INLINE void scale_velocities_by(const System &system, const Factors &factors) {
     const Particles &particles = system.particles[system.control->copy];
     FOR_EACH_PARTICLE(p) {
         bool fits = true;
@@ -184,15 +213,28 @@ INLINE void scale_velocities_by(const Factors &factors) {
 extern "C" __global__ void __launch_bounds__(256)
     scale_velocities(const __grid_constant__ Factors factors) {
     enter_system();
-    scale_velocities_by(factors);
+    scale_velocities_by(system, factors);
 }
 
 // The same after a trial that changes the volume, with the heat that the next launch begins with.
 extern "C" __global__ void __launch_bounds__(256)
     accept_volume(const __grid_constant__ Factors factors, double heat) {
     enter_system();
-    scale_velocities_by(factors);
+    scale_velocities_by(system, factors);
     if (blockIdx.x == 0 && threadIdx.x == 0) system.control->heat = heat;
+}
+
+// What follows from the decision: velocities in the new box, and lists' limits there; or the constants of the box as they were before. What the host
+// has as constants is written here, so that nothing of it may be read in this launch.
+extern "C" __global__ void __launch_bounds__(256)
+    settle_volume(const u64 *accepted, const __grid_constant__ Factors factors, const __grid_constant__ System new_system, System *to,
+                  const __grid_constant__ WordsToCopy constants_before) {
+    if (*(const volatile u64 *)accepted != 0) {
+        if (blockIdx.x == 0) copy_by_block(*to, new_system);
+        scale_velocities_by(new_system, factors);
+    } else if (blockIdx.x == 0) {
+        copy_words(constants_before);
+    }
 }
 
 // Positions in the present box, whose edges are these factors as long as those of before.
@@ -224,7 +266,7 @@ extern "C" __global__ void __launch_bounds__(256) scale_velocities_of_members() 
     const Factors &factors = member_of_block().factors;
     if (!is_scaled(factors)) return;
     enter_system();
-    scale_velocities_by(factors);
+    scale_velocities_by(system, factors);
 }
 extern "C" __global__ void __launch_bounds__(256) scale_positions_of_members() {
     const Factors &factors = member_of_block().factors;

@@ -74,7 +74,7 @@ impl VolumeTrial {
             Coupling::Anisotropic => Some((choice * dimension as f64) as usize),
         };
         let lambda = from.volume().sqrt();
-        let change = self.drift(sums, from, axis) + self.width() * normal;
+        let change = self.drift(from, axis).change(sums) + self.width() * normal;
         if change.abs() >= LARGEST_CHANGE * lambda {
             return None;
         }
@@ -90,20 +90,21 @@ impl VolumeTrial {
         Some(Proposal { from: *from, to: SimulationBox::new(&edges), axis, uniform })
     }
 
-    /// Change of `lambda` by the deterministic part of the equation.
-    fn drift(&self, sums: &PairSums, simulation_box: &SimulationBox, axis: Option<usize>) -> f64 {
-        let [_, xx, yy, zz, ..] = *sums;
+    /// The deterministic part of the equation in a box.
+    fn drift(&self, simulation_box: &SimulationBox, axis: Option<usize>) -> Drift {
         let volume = simulation_box.volume();
         let lambda = volume.sqrt();
-        let virial = match axis {
-            Some(axis) => [xx, yy, zz][axis],
-            None => (xx + yy + zz) / simulation_box.dimension() as f64,
-        };
-        let pressure = (self.particles as f64 * self.temperature + virial) / volume;
-        let missing = self.pressure - pressure - self.temperature / (2.0 * volume);
-        let rate = self.plan.compressibility * lambda / (2.0 * self.plan.time);
-        let most = LARGEST_DRIFT * lambda;
-        (-rate * missing * self.interval).clamp(-most, most)
+        Drift {
+            axis,
+            dimension: simulation_box.dimension(),
+            ideal: self.particles as f64 * self.temperature,
+            volume,
+            pressure: self.pressure,
+            correction: self.temperature / (2.0 * volume),
+            rate: self.plan.compressibility * lambda / (2.0 * self.plan.time),
+            interval: self.interval,
+            most: LARGEST_DRIFT * lambda,
+        }
     }
 
     /// Standard deviation of the random part.
@@ -112,19 +113,94 @@ impl VolumeTrial {
         (self.temperature * compressibility * self.interval / (2.0 * time)).sqrt()
     }
 
-    /// Whether a proposal is accepted (Metropolis), of sums in the present box and in the proposed one.
-    pub fn accepts(&self, proposal: &Proposal, before: &PairSums, after: &PairSums) -> bool {
+    /// What decides on a proposal, of sums in the present box.
+    pub fn decision(&self, proposal: &Proposal, before: &PairSums) -> Decision {
         let Proposal { from, to, axis, uniform } = proposal;
         let (volume, proposed) = (from.volume(), to.volume());
         let (old, new) = (volume.sqrt(), proposed.sqrt());
-        let there = new - old - self.drift(before, from, *axis);
-        let back = old - new - self.drift(after, to, *axis);
+        let there = new - old - self.drift(from, *axis).change(before);
         let width = self.width();
-        let of_proposals = (there * there - back * back) / (2.0 * width * width);
-        let of_places = (2.0 * self.particles as f64 + 1.0) * ln_f64(new / old);
-        let enthalpy = after[0] - before[0] + self.pressure * (proposed - volume);
-        let exponent = of_proposals + of_places - enthalpy / self.temperature;
-        exponent >= 0.0 || (exponent > LEAST_EXPONENT && *uniform < exp_f64(exponent))
+        Decision {
+            there2: there * there,
+            back: old - new,
+            drift: self.drift(to, *axis),
+            width2: 2.0 * width * width,
+            of_places: (2.0 * self.particles as f64 + 1.0) * ln_f64(new / old),
+            energy: before[0],
+            work: self.pressure * (proposed - volume),
+            temperature: self.temperature,
+            uniform: *uniform,
+        }
+    }
+
+    /// Whether a proposal is accepted, of sums in the present box and in the proposed one.
+    pub fn accepts(&self, proposal: &Proposal, before: &PairSums, after: &PairSums) -> bool {
+        self.decision(proposal, before).accepts(after)
+    }
+}
+
+/// The deterministic part of the equation in a box.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// As of [`Proposal`].
+    pub axis: Option<usize>,
+    pub dimension: usize,
+    /// `N T`.
+    pub ideal: f64,
+    pub volume: f64,
+    /// `P_0`.
+    pub pressure: f64,
+    /// `T / (2 V)`.
+    pub correction: f64,
+    /// `b lambda / (2 tau)`.
+    pub rate: f64,
+    pub interval: f64,
+    /// Largest change of `lambda`.
+    pub most: f64,
+}
+
+impl Drift {
+    /// Change of `lambda`, of sums in the box.
+    fn change(&self, sums: &PairSums) -> f64 {
+        let [_, xx, yy, zz, ..] = *sums;
+        let virial = match self.axis {
+            Some(axis) => [xx, yy, zz][axis],
+            None => (xx + yy + zz) / self.dimension as f64,
+        };
+        let pressure = (self.ideal + virial) / self.volume;
+        let missing = self.pressure - pressure - self.correction;
+        (-self.rate * missing * self.interval).clamp(-self.most, self.most)
+    }
+}
+
+/// Metropolis' rule for a proposal, up to the sums in the proposed box.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// Square of the random part of the change of `lambda`; of the change back that change itself, and the drift there.
+    pub there2: f64,
+    pub back: f64,
+    pub drift: Drift,
+    /// Twice the variance of the random part.
+    pub width2: f64,
+    /// `(2 N + 1) ln(lambda' / lambda)`.
+    pub of_places: f64,
+    /// Potential energy in the present box.
+    pub energy: f64,
+    /// `P_0 (V' - V)`.
+    pub work: f64,
+    pub temperature: f64,
+    /// Random number in (0, 1): the probability of acceptance must exceed it.
+    pub uniform: f64,
+}
+
+impl Decision {
+    /// Whether the proposal is accepted, of sums in its box. The kernels have the same (`kernels/md/volume.cuh`).
+    pub fn accepts(&self, after: &PairSums) -> bool {
+        let back = self.back - self.drift.change(after);
+        let of_proposals = (self.there2 - back * back) / self.width2;
+        let enthalpy = after[0] - self.energy + self.work;
+        let exponent = of_proposals + self.of_places - enthalpy / self.temperature;
+        exponent >= 0.0 || (exponent > LEAST_EXPONENT && self.uniform < exp_f64(exponent))
     }
 }
 

@@ -179,7 +179,7 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
     }
 
     /// More than lanes where particles are few.
-    fn threads_over_pairs(&self) -> usize {
+    pub(super) fn threads_over_pairs(&self) -> usize {
         let parts = if self.lanes_log2() < 2 { 1 } else { 2 };
         parts * self.lanes()
     }

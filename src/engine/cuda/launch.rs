@@ -257,6 +257,20 @@ impl Kernels {
         self.with_constant_of(name, |constant| Ok(constant.held.clone()))
     }
 
+    /// Where a constant lies on the GPU, for a kernel that writes it.
+    pub(super) fn place_of<T>(&self, name: &str) -> Result<Pointer<T>, EngineError> {
+        self.with_constant_of(name, |constant| Ok(Pointer::at(constant.pointer)))
+    }
+
+    /// A kernel has written a constant.
+    pub(super) fn note(&self, name: &str, bytes: &[u8]) -> Result<(), EngineError> {
+        self.with_constant_of(name, |constant| {
+            constant.held.clear();
+            constant.held.extend_from_slice(bytes);
+            Ok(())
+        })
+    }
+
     /// Does something with a constant.
     fn with_constant_of<T>(
         &self,

@@ -31,6 +31,8 @@ device_struct! {
     pub struct ControlAndSums {
         pub control: Control,
         pub sums: [SplitSum; MOST_SUMS],
+        /// Whether a trial to change the volume was accepted, where the GPU decides: 0 or 1.
+        pub accepted: u64,
     }
 }
 
@@ -52,8 +54,8 @@ pub struct Mailbox {
     session: Arc<Session>,
     on_gpu: Arc<Buffer>,
     sent: PageLocked,
-    /// Also the number of the last letter.
-    received: PageLocked,
+    /// Also the number of the last letter. In turn, as two letters may be under way.
+    received: [PageLocked; 2],
     letters: Cell<u32>,
     /// Sends, and how many of these, in their order, are known to be over.
     sends: Cell<u64>,
@@ -76,10 +78,11 @@ impl Mailbox {
     /// If there is no memory on the GPU, or no page-locked memory.
     pub fn new(session: &Arc<Session>) -> Result<Self, EngineError> {
         let bytes = size_of::<ControlAndSums>();
+        let room_for_letter = || PageLocked::new(session, bytes + size_of::<u32>());
         Ok(Mailbox {
             on_gpu: Arc::new(Buffer::new(session, bytes)?),
             sent: PageLocked::new(session, bytes)?,
-            received: PageLocked::new(session, bytes + size_of::<u32>())?,
+            received: [room_for_letter()?, room_for_letter()?],
             letters: Cell::new(0),
             sends: Cell::new(0),
             sends_over: Cell::new(0),
@@ -97,6 +100,11 @@ impl Mailbox {
     pub fn sums(&self, first: usize) -> Pointer<SplitSum> {
         self.forget_ahead();
         Pointer::at(self.on_gpu.pointer::<Control>().add(1).address()).add(first)
+    }
+
+    /// Where the GPU leaves whether a trial was accepted.
+    pub fn accepted(&self) -> Pointer<u64> {
+        Pointer::at(self.sums(MOST_SUMS).address())
     }
 
     /// Sets the first sums to zero after what was launched before; does not wait.
@@ -141,7 +149,7 @@ impl Mailbox {
             self.wait()?;
         }
         self.session.enter()?;
-        let all = ControlAndSums { control: *control, sums: Default::default() };
+        let all = ControlAndSums { control: *control, ..Default::default() };
         let bytes = self.sent.size();
         // SAFETY: the page-locked memory is as long, and no copy is under way; it and the buffer live until it has been waited for.
         let send = || -> Result<(), DriverError> {
@@ -155,7 +163,8 @@ impl Mailbox {
         send().map_err(|error| failed("copy to the GPU", error))
     }
 
-    /// Asks for both as they are after all that was launched before; does not wait. `post` launches a kernel that writes the letter.
+    /// Asks for all as it is after what was launched before; does not wait. `post` launches a kernel that writes the letter. Two at most may
+    /// be under way.
     pub fn ask(
         &self,
         post: impl FnOnce(Letter) -> Result<(), EngineError>,
@@ -165,7 +174,7 @@ impl Mailbox {
         let number = self.letters.get().wrapping_add(1);
         self.letters.set(number);
         // The GPU sees page-locked memory at the addresses of the host.
-        let to = Pointer::at(self.received.pointer().addr() as u64);
+        let to = Pointer::at(self.room_for(number).addr() as u64);
         post(Letter {
             from: self.on_gpu.pointer::<u32>().to_const(),
             to,
@@ -175,7 +184,7 @@ impl Mailbox {
         Ok(Asked { number, copies, sends })
     }
 
-    /// Waits for the last letter that was asked for.
+    /// Waits for a letter.
     pub fn receive(
         &self,
         Asked { number, copies, sends }: Asked,
@@ -184,13 +193,18 @@ impl Mailbox {
         self.session.copies_are_over(copies);
         self.sends_over.set(self.sends_over.get().max(sends));
         // SAFETY: it begins at a page, is as long, any bits are a value, and the letter is written.
-        Ok(unsafe { self.received.pointer().cast::<ControlAndSums>().read() })
+        Ok(unsafe { self.room_for(number).cast::<ControlAndSums>().read() })
+    }
+
+    /// Memory of a letter.
+    fn room_for(&self, number: u32) -> *mut u8 {
+        self.received[number as usize % 2].pointer()
     }
 
     /// Returns when a letter is there.
     fn look_for(&self, number: u32) -> Result<(), EngineError> {
         // SAFETY: the word lies behind the letter, at a multiple of its size, and is written whole.
-        let last = unsafe { AtomicU32::from_ptr(self.received.pointer().cast::<u32>().add(WORDS)) };
+        let last = unsafe { AtomicU32::from_ptr(self.room_for(number).cast::<u32>().add(WORDS)) };
         let start = Instant::now();
         while last.load(Ordering::Acquire) != number {
             if start.elapsed() > LOOKING {

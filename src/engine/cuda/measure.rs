@@ -1,8 +1,9 @@
 //! Kernels over all particles between launches (`kernels/md/measure.cu`): they measure, and change velocities.
-use super::buffers::SplitSum;
-use super::declare::{Pointer, device_constants, device_struct, shared_header};
+use super::buffers::{Control, SplitSum, System};
+use super::declare::{Const, Pointer, device_constants, device_struct, shared_header};
 use super::launch::kernels;
 use super::mailbox::Letter;
+use crate::engine::barostat::Decision;
 
 device_struct! {
     /// Added to all velocities, with the other sign.
@@ -15,6 +16,67 @@ device_struct! {
     /// On all velocities, by axis.
     pub struct Factors {
         pub x: [f64; 3],
+    }
+}
+
+device_struct! {
+    /// What decides on a trial to change the volume: [`Decision`], with the fields of its [`Drift`](crate::engine::barostat::Drift).
+    pub struct VolumeDecision {
+        pub there2: f64,
+        pub back: f64,
+        pub ideal: f64,
+        pub volume: f64,
+        pub pressure: f64,
+        pub correction: f64,
+        pub rate: f64,
+        pub interval: f64,
+        pub most: f64,
+        pub width2: f64,
+        pub of_places: f64,
+        pub energy: f64,
+        pub work: f64,
+        pub temperature: f64,
+        pub uniform: f64,
+        /// That of the edge that changes; [`ALL_AXES`]: all of them.
+        pub axis: u32,
+        pub dimension: u32,
+    }
+}
+
+/// All edges change.
+const ALL_AXES: u32 = 3;
+
+impl From<Decision> for VolumeDecision {
+    fn from(decision: Decision) -> Self {
+        let drift = decision.drift;
+        VolumeDecision {
+            there2: decision.there2,
+            back: decision.back,
+            ideal: drift.ideal,
+            volume: drift.volume,
+            pressure: drift.pressure,
+            correction: drift.correction,
+            rate: drift.rate,
+            interval: drift.interval,
+            most: drift.most,
+            width2: decision.width2,
+            of_places: decision.of_places,
+            energy: decision.energy,
+            work: decision.work,
+            temperature: decision.temperature,
+            uniform: decision.uniform,
+            axis: drift.axis.map_or(ALL_AXES, |axis| axis as u32),
+            dimension: drift.dimension as u32,
+        }
+    }
+}
+
+device_struct! {
+    /// From where to where a kernel copies them.
+    pub struct WordsToCopy {
+        pub from: Pointer<Const<u32>>,
+        pub to: Pointer<u32>,
+        pub count: u64,
     }
 }
 
@@ -83,7 +145,7 @@ device_constants! {
     }
 }
 
-shared_header!(pub SHARED = "shared/measure.cuh": measured::Declaration, piston_sums::Declaration, rows::Declaration, Shift, Factors, PistonDrift, Shares, ParticleRows, Letter);
+shared_header!(pub SHARED = "shared/measure.cuh": measured::Declaration, piston_sums::Declaration, rows::Declaration, Shift, Factors, VolumeDecision, WordsToCopy, PistonDrift, Shares, ParticleRows, Letter);
 
 kernels! {
     /// Kernels over all particles, between launches (`kernels/md/measure.cu`).
@@ -91,6 +153,9 @@ kernels! {
         measure_velocities(Pointer<SplitSum>);
         measure_pairs(Pointer<SplitSum>);
         measure_pairs_and_post(Pointer<SplitSum>, Letter);
+        measure_pairs_and_decide(
+            Pointer<SplitSum>, Letter, VolumeDecision, Control, Pointer<SplitSum>, Pointer<u64>
+        );
         measure_kicks(Pointer<SplitSum>, f64);
         sum_units(Pointer<SplitSum>);
         draw_velocities(u64, u64, u32, f64);
@@ -99,6 +164,7 @@ kernels! {
         scale_velocities(Factors);
         scale_positions(Factors);
         accept_volume(Factors, f64);
+        settle_volume(Pointer<Const<u64>>, Factors, System, Pointer<System>, WordsToCopy);
         reverse_velocities();
         find_too_close();
         write_rows(ParticleRows);

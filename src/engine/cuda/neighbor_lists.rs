@@ -189,11 +189,15 @@ impl NeighborList {
     }
 
     fn limit(&self) -> f64 {
+        self.limit_in(&self.listed.simulation_box)
+    }
+
+    /// The same in a box that the lists serve in.
+    fn limit_in(&self, present: &SimulationBox) -> f64 {
         let whole = skin::SHARE * self.shape.skin;
         if !self.under_barostat && self.built.is_none() {
             return whole;
         }
-        let present = &self.listed.simulation_box;
         let good = self.listed.limit_in(self.shape.skin, self.built_in(), present).min(whole);
         (good - RESERVE_FOR_TRIALS * whole).max(0.0)
     }
@@ -233,7 +237,32 @@ impl NeighborList {
 
     /// Whether the lists should be made anew, as the box is so much smaller than that of their building.
     pub fn are_of_a_wider_box(&self) -> bool {
-        self.limit() < LEAST_SHARE * skin::SHARE * self.shape.skin
+        self.are_too_wide_for(&self.listed.simulation_box)
+    }
+
+    fn are_too_wide_for(&self, simulation_box: &SimulationBox) -> bool {
+        self.limit_in(simulation_box) < LEAST_SHARE * skin::SHARE * self.shape.skin
+    }
+
+    /// Whether lists and cells stay as they are, be it in the present box or in that of a trial.
+    pub fn stay_in(&self, simulation_box: &SimulationBox) -> bool {
+        let lists_stay = self.serve_in(simulation_box) && !self.are_too_wide_for(simulation_box);
+        // Widths of cells depend on the present tilt.
+        let cells_stay = !self.shape.for_tilts && self.cells_suit(simulation_box);
+        lists_stay && cells_stay && !self.are_of_a_wider_box()
+    }
+
+    /// Whether the present cells are neither too narrow nor far too wide in a box.
+    fn cells_suit(&self, simulation_box: &SimulationBox) -> bool {
+        let (cells, shape) = (self.cells(), self.shape);
+        let reaches = |wider| self.listed.reaches_of_cells(shape, wider);
+        let mut widths = simulation_box.edges().iter().zip(cells).zip(reaches(1.0));
+        let wide_enough = widths.all(|((edge, cells), reach)| {
+            cells <= 1 || edge / f64::from(cells) >= reach * cells::MARGIN
+        });
+        let possible = count_cells(simulation_box, reaches(WIDER_CELLS), self.listed.total);
+        let mut counts = possible.into_iter().zip(cells);
+        wide_enough && counts.all(|(possible, cells)| possible <= cells + cells / 4 + 1)
     }
 
     /// Takes the box of a trial, with the present lists. Cells are others where they would be too narrow or far too wide, or, if
@@ -244,27 +273,20 @@ impl NeighborList {
         as_after_restart: bool,
     ) -> Result<(), EngineError> {
         self.listed.simulation_box = simulation_box;
-        let (cells, shape) = (self.cells(), self.shape);
-        let reaches = |wider| self.listed.reaches_of_cells(shape, wider);
-        let possible = |wider| count_cells(&simulation_box, reaches(wider), self.listed.total);
         if as_after_restart {
-            return if possible(1.0) == cells { Ok(()) } else { self.set_shape(self.shape) };
+            let reaches = self.listed.reaches_of_cells(self.shape, 1.0);
+            let possible = count_cells(&simulation_box, reaches, self.listed.total);
+            return if possible == self.cells() { Ok(()) } else { self.set_shape(self.shape) };
         }
-        let mut widths = simulation_box.edges().iter().zip(cells).zip(reaches(1.0));
-        let wide_enough = widths.all(|((edge, cells), reach)| {
-            cells <= 1 || edge / f64::from(cells) >= reach * cells::MARGIN
-        });
-        let mut counts = possible(WIDER_CELLS).into_iter().zip(cells);
-        let fine_enough = counts.all(|(possible, cells)| possible <= cells + cells / 4 + 1);
-        if wide_enough && fine_enough {
+        if self.cells_suit(&simulation_box) {
             return Ok(());
         }
         self.listed.wider_cells = WIDER_CELLS;
         self.set_shape(self.shape)
     }
 
-    /// Comes back to a box from that of a trial, with the lists and cells that served in both.
-    pub fn return_to_box(&mut self, simulation_box: SimulationBox) {
+    /// Takes a box, or comes back to it, with lists and cells that serve in it as they are.
+    pub fn keep_in(&mut self, simulation_box: SimulationBox) {
         self.listed.simulation_box = simulation_box;
     }
 

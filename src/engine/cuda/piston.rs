@@ -167,7 +167,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
 
     /// Waits; the sums that the kernels have left.
     fn received(&mut self) -> Result<[ExactSum; MOST_SUMS], EngineError> {
-        let ControlAndSums { control, sums } = self.device.receive()?;
+        let ControlAndSums { control, sums, .. } = self.device.receive()?;
         self.state.control = control;
         match control.status {
             status::DONE => Ok(exact(&sums)),
@@ -205,7 +205,7 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
         let simulation_box = moves.grown(self.state.simulation_box());
         self.state.set_box(simulation_box);
         self.plan.system.simulation_box = simulation_box;
-        self.neighbor_list.return_to_box(simulation_box);
+        self.neighbor_list.keep_in(simulation_box);
         self.device.take_constants_nearby(self.state.policy(), &self.force_field)?;
         let limit2 = self.neighbor_list.limit2();
         Ok(PistonDrift { before: moves.before, after: moves.after, limit2 })

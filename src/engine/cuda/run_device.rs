@@ -253,7 +253,7 @@ impl RunDevice {
             Shared::Alone(mailbox) => {
                 mailbox.clear_sums(COUNT)?;
                 launch(mailbox.sums(0))?;
-                let ControlAndSums { control, sums } = self.receive()?;
+                let ControlAndSums { control, sums, .. } = self.receive()?;
                 Ok((std::array::from_fn(|k| sums[k]), control))
             }
             Shared::Among(_, sums) => {

@@ -73,6 +73,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("md/tagged.cuh"),
     header!("md/thermostat.cuh"),
     header!("md/virial.cuh"),
+    header!("md/volume.cuh"),
     header!("minimize/fire.cuh"),
     header!("minimize/own_box.cuh"),
     header!("minimize/passes.cuh"),

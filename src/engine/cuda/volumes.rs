@@ -7,7 +7,7 @@
 //!
 //! A system alone is waited for twice: after the steps before the trial, whose launch is followed by the sums in the present box, and after
 //! the sums in the other box. Behind these goes already what the next steps need if the trial is accepted. A rejection takes the constants back
-//! that were there.
+//! that were there. Where steps follow, the GPU decides by itself ([`undecided`](super::single_rank)).
 use super::advance::LaunchSamples;
 use super::constants::DevicePolicy;
 use super::engine::CudaEngine;
@@ -66,7 +66,7 @@ fn sites_are_fractions<P: DevicePolicy>() -> bool {
 }
 
 /// Whether coordinates are.
-fn coordinates_are_fractions<P: DevicePolicy>() -> bool {
+pub(super) fn coordinates_are_fractions<P: DevicePolicy>() -> bool {
     P::PRECISION == Precision::FixedPoint
 }
 
@@ -89,7 +89,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         !self.stage.swaps_after(step) && self.volume_trial_after(step).is_some()
     }
 
-    fn volume_trial_after(&self, step: u64) -> Option<VolumeTrial> {
+    pub(super) fn volume_trial_after(&self, step: u64) -> Option<VolumeTrial> {
         let (key, particles) = (self.plan.system.random_key(), self.particle_count());
         self.stage.volume_trial(key, step, self.plan.run.timestep, particles)
     }
@@ -117,7 +117,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     }
 
     /// Whether the program is that of a box of a trial, too.
-    fn has_program_for(&self, simulation_box: &SimulationBox) -> bool {
+    pub(super) fn has_program_for(&self, simulation_box: &SimulationBox) -> bool {
         let present = self.state.simulation_box();
         if self.device.place().is_some() {
             // Systems with boxes of their own have a program for all of them.
@@ -135,10 +135,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     ) -> Result<Option<Before<P>>, EngineError> {
         let lists_serve = self.neighbor_list.serve_in(&simulation_box);
         let cells = self.neighbor_list.cells();
-        let policy = self.state.policy().clone();
-        self.state.set_box(simulation_box);
-        self.plan.system.simulation_box = simulation_box;
-        let constants = self.device.exchange_constants(self.state.policy(), &self.force_field)?;
+        let (policy, constants) = self.exchange_box(simulation_box)?;
         let as_after_restart = !coordinates_are_fractions::<P>();
         self.neighbor_list.set_box_of_trial(simulation_box, as_after_restart)?;
         if lists_serve && cells == self.neighbor_list.cells() {
@@ -150,17 +147,23 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         Ok(None)
     }
 
-    /// Comes back from a box that lists serve in.
-    fn leave_box_of_trial(
+    /// Gives kernels and state another box; returns the numbers of the precision and the constants that they had.
+    pub(super) fn exchange_box(
         &mut self,
-        from: SimulationBox,
-        policy: P,
-        constants: &[u8],
-    ) -> Result<(), EngineError> {
+        simulation_box: SimulationBox,
+    ) -> Result<(P, Vec<u8>), EngineError> {
+        let policy = self.state.policy().clone();
+        self.state.set_box(simulation_box);
+        self.plan.system.simulation_box = simulation_box;
+        let constants = self.device.exchange_constants(self.state.policy(), &self.force_field)?;
+        Ok((policy, constants))
+    }
+
+    /// Comes back from a box that lists serve in; kernels have still to get its constants.
+    pub(super) fn return_to_box(&mut self, from: SimulationBox, policy: P) {
         self.state.return_to_box(from, policy);
         self.plan.system.simulation_box = from;
-        self.neighbor_list.return_to_box(from);
-        self.device.return_constants(constants)
+        self.neighbor_list.keep_in(from);
     }
 
     fn scale_positions(&self, factors: [f64; 3]) -> Result<(), EngineError> {
@@ -254,7 +257,8 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
                 engine.replace(&before, before.memory.as_ref(), false)?;
             }
             (false, Some(Before::Constants(policy, constants))) => {
-                engine.leave_box_of_trial(proposal.from, policy, &constants)?;
+                engine.return_to_box(proposal.from, policy);
+                engine.device.return_constants(&constants)?;
             }
             (false, None) => {
                 self.remade.rebuild |= engine.take_box_of_trial(proposal.from)?.is_none();

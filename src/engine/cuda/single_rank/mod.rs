@@ -2,9 +2,11 @@
 mod run;
 mod samples;
 mod tune;
+mod undecided;
 
 use std::sync::Arc;
 
+use self::undecided::Undecided;
 use crate::engine::barostat::PairSums;
 use crate::engine::cuda::advance::{AdvanceKernels, LaunchSamples};
 use crate::engine::cuda::buffers::{Capacity, ElementSizes};
@@ -18,6 +20,7 @@ use crate::engine::cuda::md_program::stepping_program;
 use crate::engine::cuda::members::Sharing;
 use crate::engine::cuda::memory::Session;
 use crate::engine::cuda::neighbor_lists::ListShape;
+use crate::engine::cuda::page_locked::PageLocked;
 use crate::engine::cuda::particle_buffers::Source;
 use crate::engine::cuda::piston::PistonKernels;
 use crate::engine::cuda::program::Program;
@@ -53,6 +56,10 @@ pub struct SingleRank {
     pub(in crate::engine::cuda) piston: Option<PistonKernels>,
     /// Over pairs in the present state, where a trial has left them and sums do not depend on the order of their terms.
     pub(in crate::engine::cuda) pair_sums: Option<PairSums>,
+    /// A trial to change the volume that was launched last.
+    undecided: Option<Undecided>,
+    /// Constants as they were before such a trial: kernels read them until a later launch has been waited for, as it is when the engine ends.
+    before_trial: Option<PageLocked>,
 }
 
 /// Most particles whose sites all blocks take as they come (`kernels/md/tagged.cuh`): with more a barrier takes less time under
@@ -234,6 +241,8 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             swap,
             piston,
             pair_sums: None,
+            undecided: None,
+            before_trial: None,
         };
         let mut engine = engine.with(stepper);
         let same = Choice { skin: shape.skin, lanes_log2: shape.lanes_log2 };
@@ -383,6 +392,13 @@ impl<P: DevicePolicy> Engine for CudaEngine<P, SingleRank> {
             }
             has_old_forces = rebuild;
             if self.stage.barostat.is_some() {
+                if left > 0
+                    && !rebuild
+                    && let Some(sums) = sums
+                    && self.begin_undecided_trial(sums)?
+                {
+                    continue;
+                }
                 Remade { rebuild, has_old_forces } = self.take_volume_trial(rebuild, sums)?;
             }
         }

@@ -15,7 +15,7 @@ use crate::engine::cuda::thermostat::{Kind, Thermostat};
 use crate::engine::cuda::velocities::pair_sums_of;
 
 /// Places of sums over pairs in the mailbox: of the present box, and behind them of a trial's.
-const SUMS_OF_TRIAL: usize = PAIR_SUMS as usize;
+pub(super) const SUMS_OF_TRIAL: usize = PAIR_SUMS as usize;
 
 impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     /// Computes forces and takes steps under the stage's thermostat; lists that are too short are
@@ -63,7 +63,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         self.lend_thermostat()?;
         let mailbox = self.device.mailbox().expect("the system is alone");
         mailbox.send_ahead(&self.state.control)?;
-        let ControlAndSums { control, sums } = mailbox.receive(asked)?;
+        let ControlAndSums { control, sums, .. } = mailbox.receive(asked)?;
         match control.status {
             status::DONE => Ok(pair_sums_of(&sums[SUMS_OF_TRIAL..])),
             fault => Err(self.state.range_error(fault, control.culprit)),
@@ -152,10 +152,12 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         if launch.steps > 0 || launch.restore != 0 {
             self.stepper.pair_sums = None;
         }
-        self.lend_thermostat()?;
-        match self.device.mailbox() {
-            Some(mailbox) => mailbox.send(&self.state.control)?,
-            None => self.state.write_control()?,
+        if self.stepper.undecided.is_none() {
+            self.lend_thermostat()?;
+            match self.device.mailbox() {
+                Some(mailbox) => mailbox.send(&self.state.control)?,
+                None => self.state.write_control()?,
+            }
         }
         let is_tagged = has_tagged_sites(&self.plan);
         let tag = if is_tagged { self.stepper.tags(launch.steps) } else { 0 };
@@ -186,10 +188,11 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         kind: Kind,
         asked: Option<Asked>,
     ) -> Result<Option<[SplitSum; MOST_SUMS]>, EngineError> {
+        self.end_undecided_trial()?;
         let (control, sums) = match self.device.mailbox() {
             Some(mailbox) => {
                 let asked = asked.map_or_else(|| self.device.ask(), Ok)?;
-                let ControlAndSums { control, sums } = mailbox.receive(asked)?;
+                let ControlAndSums { control, sums, .. } = mailbox.receive(asked)?;
                 (control, Some(sums))
             }
             None => (self.state.read_control()?, None),
