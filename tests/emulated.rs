@@ -72,6 +72,28 @@ fn all_thermostats(dimension: usize, count: usize, threads_per_particle: u32) ->
     toml
 }
 
+/// With few lanes a particle each looks at several classes of candidates, in parts; with many, several lanes share one (`kernels/md/relist.cuh`). Lists
+/// are made anew every few steps.
+#[test]
+fn lists_of_small_systems_hold_all_pairs_with_any_number_of_lanes() {
+    let Some(gpu) = gpu() else { return };
+    let toml = |lanes: u32| {
+        let run = format!("timestep = 0.004\nskin = 0.1\nthreads_per_particle = {lanes}");
+        kob_andersen(3, 500, "fixed-point", &run)
+            + "[[stage]]\nname = \"nve\"\nsteps = 40\nobserve = { thermodynamics = 20, trajectory = 20 }\n"
+    };
+    let expected = Job::new(&toml(1));
+    expected.succeeds(&["run", "job.toml", "--engine", "cpu"]);
+    for lanes in [1, 2, 4, 8, 16, 32] {
+        let found = job(gpu, "1", &toml(lanes));
+        run_on_the_gpu(&found);
+        for file in ["out/nve.h5", "out/nve.h5md"] {
+            let [expected, found] = [&expected, &found].map(|job| job.path(file));
+            assert_same_numbers(&expected, &found);
+        }
+    }
+}
+
 /// Trajectories and thermodynamics of all stages; lists are rebuilt every 15 steps or so.
 fn the_bits_are_those_of_the_cpu(dimension: usize, count: usize) {
     let Some(gpu) = gpu() else { return };

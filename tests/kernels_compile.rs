@@ -12,8 +12,9 @@ use supercool::engine::cuda::constants;
 use supercool::engine::cuda::library::Nvrtc;
 use supercool::engine::cuda::program::Program;
 use supercool::engine::cuda::{
-    centers_program, correlation_program, density_program, domain_program, many_minimizers_program,
-    members_program, minimizer_program, neighborhoods_program, program, structure_program,
+    MOST_TAGGED, centers_program, correlation_program, density_program, domain_program,
+    many_minimizers_program, members_program, minimizer_program, neighborhoods_program, program,
+    staged_bytes, structure_program,
 };
 use supercool::observable::dynamics::evaluation::{DensityEvaluation, Offloaded};
 use supercool::observable::{Correlations, SampleContext};
@@ -261,6 +262,20 @@ fn the_trial_of_reciprocals_compiles() {
         let resources = compiled.expect("it compiles").resources();
         assert_eq!(resources[0].function, "count_wrong_reciprocals");
     }
+}
+
+/// Blocks that have all sites of a system run on GPUs that give a block 99 KiB, too.
+#[test]
+fn tagged_sites_fit_the_shared_memory_of_small_gpus() {
+    if !nvrtc_is_there() {
+        return;
+    }
+    let tagged = covering_cases().iter().filter(|(name, _)| name.contains("tagged"));
+    let kernels: Vec<_> = tagged.flat_map(|(_, resources)| resources).collect();
+    let steps = kernels.iter().filter(|of| of.is_kernel && of.function.starts_with("advance"));
+    let largest = steps.map(|of| of.shared_bytes).max().expect("there are kernels");
+    let all = largest as usize + staged_bytes(MOST_TAGGED);
+    assert!(largest > 0 && all <= 99 * 1024, "{largest} and {all} bytes");
 }
 
 #[test]

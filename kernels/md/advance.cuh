@@ -8,11 +8,12 @@
 //
 // In small systems the sites of a step carry its tag, and blocks take them as they come instead of meeting (`md/tagged.cuh`). The last
 // warp of each then belongs to such a thermostat (`SPARES_WARP`). Where sums do not depend on their order, each block makes new lists
-// of its own particles, which are not sorted (`relist`).
+// of its own particles, which are not sorted (`md/relist.cuh`).
 #pragma once
 #include "md/andersen.cuh"
 #include "md/passes.cuh"
 #include "md/rebuild.cuh"
+#include "md/relist.cuh"
 #include "md/staged.cuh"
 #include "md/stress.cuh"
 

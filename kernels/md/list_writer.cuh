@@ -55,6 +55,14 @@ struct Search {
     }
 };
 
+// Lanes that know no particle out of reach take that of another lane of their group: a list that is filled up with its own particle takes the pair
+// loop long.
+INLINE void share_filling(const Group &group, Search &search) {
+    const u32 knowing = __ballot_sync(group.mask, search.filling != search.particle) & group.mask;
+    const u32 of_other = __shfl_sync(group.mask, search.filling, knowing != 0 ? __ffs((i32)knowing) - 1 : (int)group.lane);
+    if (search.filling == search.particle) search.filling = of_other;
+}
+
 // Entries that make a row of the list.
 template <bool BY_ONE>
 INLINE u32 entries_of_row(const Group &group) { return BY_ONE ? 4 : 4u << group.lanes_log2; }

@@ -144,10 +144,14 @@ INLINE void sort_particles(u32 &copy, u32 &site_copy, u32 places, Outlook outloo
     synchronize(false);
 }
 
-// Adds the particles [first, last) that are within reach (`BY_ONE`: one lane makes the whole list): 32 candidates of each lane are tested at a time, and
-// those found are written after the ones of the lanes before.
-template <bool BY_ONE, typename Sites>
+// How a list is searched for: by the lanes of a group together, whose finds are written lane by lane or alternate; by one lane alone, or by one lane with
+// 16-bit floats.
+enum SearchKind { TOGETHER, ALTERNATING, SINGLE_LANE, COARSE };
+
+// Adds the particles [first, last) that are within reach: 32 candidates of each lane are tested at a time.
+template <int KIND, typename Sites>
 INLINE void add_candidates(const Group &group, const Sites &sites, const Reach &reach, u32 first, u32 last, Search &search) {
+    constexpr bool BY_ONE = KIND == SINGLE_LANE;
     const u32 lanes_log2 = BY_ONE ? 0 : group.lanes_log2, lanes = 1u << lanes_log2;
     for (u32 base = first; base < last; base += 32 << lanes_log2) {
         u32 start = BY_ONE ? base : base + group.member, near = 0;
@@ -166,6 +170,21 @@ INLINE void add_candidates(const Group &group, const Sites &sites, const Reach &
         // The particle is no neighbor of itself.
         u32 self = search.particle - start;
         if (self < 32u << lanes_log2 && (self & (lanes - 1)) == 0) near &= ~(1u << (self >> lanes_log2));
+        if (KIND == ALTERNATING) {
+            // The first one that each lane has found, then the second ones: lanes of the pair loop that read sites together find them in different banks.
+            const u32 lanes_below = group.mask & ((1u << group.lane) - 1);
+            for (;;) {
+                const u32 have_more = __ballot_sync(group.mask, near != 0) & group.mask;
+                if (have_more == 0) break;
+                if (near != 0) {
+                    u32 entry = start + ((u32)(__ffs(near) - 1) << lanes_log2);
+                    search.writer.put(search.length + __popc(have_more & lanes_below), entry);
+                    near &= near - 1;
+                }
+                search.length += __popc(have_more);
+            }
+            continue;
+        }
         u32 found = __popc(near), index = search.length;
         if (BY_ONE) {
             search.length += found;
@@ -188,9 +207,6 @@ INLINE void add_candidates(const Group &group, const Sites &sites, const Reach &
         }
     }
 }
-
-// How a list is searched for: by the lanes of a group together, by one lane alone, or by one lane with 16-bit floats.
-enum SearchKind { TOGETHER, SINGLE_LANE, COARSE };
 
 #if !DOMAIN
 // The tiles whose lists a warp builds. A block has a row of neighbors on the curve, which see the same cells.
@@ -260,6 +276,7 @@ INLINE bool has_ghosts_around(u32 tile) {
 // Lists of all particles from the sorted sites. Returns whether a list had no room.
 template <int KIND>
 static __device__ __noinline__ bool build_lists(const Particles &particles, const Site *sites) {
+    constexpr bool BY_ONE = KIND == SINGLE_LANE || KIND == COARSE;
     Group group = group_of();
     bool full = false;
     TileTurns turns(tile_count(group));
@@ -295,64 +312,31 @@ static __device__ __noinline__ bool build_lists(const Particles &particles, cons
                         seen_from(place, this_cell, seen);
                         add_coarsely(seen, limit, first, last, reach, sites, search, waiting);
                     } else {
-                        add_candidates<KIND == SINGLE_LANE>(group, sites, reach, first, last, search);
+                        add_candidates<KIND>(group, sites, reach, first, last, search);
                     }
                     // A list is not filled up with ghosts: their sites may be on their way while it is walked.
                     if (ghosts) search.filling = filling;
                 });
             }
             if (KIND == COARSE) write_waiting(waiting, reach, sites, search);
-            end_segment<KIND != TOGETHER>(group, b, search);
+            if (!BY_ONE) share_filling(group, search);
+            end_segment<BY_ONE>(group, b, search);
         }
-        full |= is_too_long<KIND != TOGETHER>(group, search);
+        full |= is_too_long<BY_ONE>(group, search);
     }
     return full;
 }
 
-#if RELISTING
-// New lists of the particles of a block's tiles (`tile_of_block`), searched for among all staged sites; particles stay where they are in
-// memory.
-// All blocks come here; returns, alike in all, whether a list had no room.
-template <bool IN_TURN>
-static __device__ __noinline__ bool relist(const Particles &particles, const StagedSites &sites, u32 first, u32 last) {
-    i64 start = clock64();
-    note_lists();
-    Group group = group_of();
-    bool full = false;
-    for (u32 number = first + (threadIdx.x >> 5); number < last; number += blockDim.x >> 5) {
-        u32 tile = tile_of_block<IN_TURN>(number), p = particle_of(group, tile);
-        if (p < system.count && group.member == 0) {
-            Site site[SITE_COMPONENTS];
-            load_site(sites, p, site);
-            store_site(system.reference, p, site);
-        }
-        Search search;
-        if (!search.begin(group, tile, sites)) continue;
-        u32 species = particles.species[search.particle];
-        for (u32 b = 0; b < SPECIES_COUNT; ++b) {
-            search.filling = search.particle;
-            // All cells are of one group.
-            u32 from = system.bin_start[b << system.group_log2], to = system.bin_start[(b + 1) << system.group_log2];
-            add_candidates<false>(group, sites, Reach(species, b), from, to, search);
-            end_segment<false>(group, b, search);
-        }
-        full |= is_too_long<false>(group, search);
-    }
-    full = synchronize(full);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        system.control->rebuilds += 1;
-        if (full && system.control->status == STATUS_DONE) system.control->status = STATUS_LISTS_FULL;
-        system.control->cycles[3] += (u64)(clock64() - start);
-    }
-    return full;
-}
-#endif
+// Whether what lanes find alternates in lists: with fewer lanes it would take longer than it gains. Where sums depend on the order of their terms, that
+// stays as it is.
+INLINE bool finds_alternate() { return !DOMAIN && IS_INTEGER<Sum> && system.lanes_log2 >= 3; }
 
 // Lists of all particles; returns whether one had no room.
 INLINE bool build_all_lists(const Particles &particles, const Site *sites) {
-    bool full = system.lanes_log2 != 0 ? build_lists<TOGETHER>(particles, sites)
-                : system.coarse       ? build_lists<COARSE>(particles, sites)
-                                      : build_lists<SINGLE_LANE>(particles, sites);
+    bool full;
+    if (finds_alternate()) full = build_lists<ALTERNATING>(particles, sites);
+    else if (system.lanes_log2 != 0) full = build_lists<TOGETHER>(particles, sites);
+    else full = system.coarse ? build_lists<COARSE>(particles, sites) : build_lists<SINGLE_LANE>(particles, sites);
     return synchronize(full);
 }
 

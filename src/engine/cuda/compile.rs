@@ -64,6 +64,8 @@ pub struct Resources {
     pub registers: u32,
     /// Registers' bytes that are moved to slow memory, stores and loads.
     pub spills: u32,
+    /// Bytes of a block's own shared memory, beside what a launch adds; zero for functions that kernels call.
+    pub shared_bytes: u32,
 }
 
 impl Compiled {
@@ -94,6 +96,7 @@ impl Compiled {
                         all.iter_mut().find(|of| of.is_kernel && of.function == kernel)
                 {
                     of.registers = registers;
+                    of.shared_bytes = number("bytes smem").unwrap_or(0);
                 }
             }
         }

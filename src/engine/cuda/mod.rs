@@ -114,6 +114,8 @@ pub use minimize::{
     program as minimizer_program,
 };
 
+pub use single_rank::{MOST_TAGGED, staged_bytes};
+
 /// The kernels of a plan, ready to be compiled: as the engine does for its GPU, and as tests do for
 /// GPUs that are not there.
 pub fn program(plan: &Plan) -> Program {

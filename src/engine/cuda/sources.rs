@@ -66,6 +66,7 @@ const WRITTEN: &[(&str, &str)] = &[
     header!("md/passes.cuh"),
     header!("md/piston.cuh"),
     header!("md/rebuild.cuh"),
+    header!("md/relist.cuh"),
     header!("md/sample.cuh"),
     header!("md/stress.cuh"),
     header!("md/sums.cuh"),

@@ -64,7 +64,7 @@ pub struct SingleRank {
 
 /// Most particles whose sites all blocks take as they come (`kernels/md/tagged.cuh`): with more a barrier takes less time under
 /// some thermostat, as measured on an H100.
-const MOST_TAGGED: usize = 4096;
+pub const MOST_TAGGED: usize = 4096;
 
 /// Whether a plan's sites are tagged: they have a word for it, and each block has room for all of them.
 fn has_tagged_sites(plan: &Plan) -> bool {
@@ -78,6 +78,14 @@ fn has_tagged_sites(plan: &Plan) -> bool {
         && sizes.site_bytes() == 16
         && system.particle_count() <= MOST_TAGGED
         && !plan.may_swap()
+}
+
+/// Bytes of shared memory that a launch adds where sites are tagged: for those of all particles, and behind them a word for the place of each, as
+/// `stride_of_class` in `kernels/md/relist.cuh` has them.
+pub fn staged_bytes(particles: usize) -> usize {
+    let (classes, word) = (8, size_of::<u32>());
+    let stride = (particles / classes + 36).next_multiple_of(32) + 4;
+    16 * particles + classes * stride * word
 }
 
 /// The kernels that take the steps.
@@ -132,7 +140,7 @@ pub fn program<P: DevicePolicy>(policy: &P, plan: &Plan, for_tilts: bool) -> Pro
     ])
 }
 
-/// Whether lists are made anew without sorting the particles (`relist` in `kernels/md/rebuild.cuh`).
+/// Whether lists are made anew without sorting the particles (`kernels/md/relist.cuh`).
 fn has_relisting<P: Policy>(plan: &Plan) -> bool {
     has_tagged_sites(plan) && P::exact_sum(std::iter::empty()).is_some()
 }
@@ -332,7 +340,9 @@ impl<P: DevicePolicy, S> CudaEngine<P, S> {
         let kernels = AdvanceKernels::load(self.device.kernels())?;
         if has_tagged_sites(&self.plan) {
             for kernel in kernels.all() {
-                self.device.kernels().allow_shared_memory(kernel, 16 * self.particle_count())?;
+                self.device
+                    .kernels()
+                    .allow_shared_memory(kernel, staged_bytes(self.particle_count()))?;
             }
         }
         Ok(kernels)

@@ -1,5 +1,5 @@
 //! Launches of steps.
-use super::{SingleRank, SteppingKernels, has_tagged_sites};
+use super::{SingleRank, SteppingKernels, has_tagged_sites, staged_bytes};
 use crate::engine::EngineError;
 use crate::engine::barostat::PairSums;
 use crate::engine::cuda::advance::{Launch, LaunchSamples};
@@ -167,7 +167,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
                 let launch = Launch { tag, ..*launch };
                 let mut grid = Grid::cooperative(blocks, threads);
                 if is_tagged {
-                    grid.shared_bytes = 16 * self.particle_count();
+                    grid.shared_bytes = staged_bytes(self.particle_count());
                 }
                 let arguments = (launch, *thermostat);
                 self.device.kernels().launch(kernels.get(kernel), grid, arguments)?;
