@@ -78,12 +78,6 @@ INLINE u32 near_by_bytes(const PlaceBytes *row, u32 width, u32 with_upper, u32 u
     return width == 32 ? near : near << (32 - width);
 }
 
-// Bits 31 - k for k in [first, last).
-INLINE u32 bits_from_top(u32 first, u32 last) {
-    u32 from = first < 32 ? ~0u >> first : 0;
-    return last < 32 ? from & ~(~0u >> last) : from;
-}
-
 // Adds the particles [first, last) that are within the enlarged reach.
 INLINE void add_by_bytes(u32 first, u32 last, double reach2, Search &search) {
     u32 bytes = bytes_of(search.site);

@@ -63,6 +63,12 @@ INLINE void share_filling(const Group &group, Search &search) {
     if (search.filling == search.particle) search.filling = of_other;
 }
 
+// Bits 31 - k for k in [first, last).
+INLINE u32 bits_from_top(u32 first, u32 last) {
+    u32 from = first < 32 ? ~0u >> first : 0;
+    return last < 32 ? from & ~(~0u >> last) : from;
+}
+
 // Entries that make a row of the list.
 template <bool BY_ONE>
 INLINE u32 entries_of_row(const Group &group) { return BY_ONE ? 4 : 4u << group.lanes_log2; }

@@ -75,12 +75,6 @@ INLINE u32 near_by_words(const u32 *words, u32 own, i32 minus_reach2) {
     return near;
 }
 
-// Bits 31 - k for k in [first, last).
-INLINE u32 bits_from_top(u32 first, u32 last) {
-    u32 from = first < 32 ? ~0u >> first : 0;
-    return last < 32 ? from & ~(~0u >> last) : from;
-}
-
 // Words of 32 candidates that a lane looks at: rows of one class, or of several ones after each other; bit 31 - k of a word is the place
 // `base() + CLASSES k`.
 struct Turns {
