@@ -3,7 +3,7 @@ use super::buffers::{Control, SplitSum, System};
 use super::declare::{Const, Pointer, device_constants, device_struct, shared_header};
 use super::launch::kernels;
 use super::mailbox::Letter;
-use crate::engine::barostat::Decision;
+use crate::engine::barostat::{Decision, Drift};
 
 device_struct! {
     /// Added to all velocities, with the other sign.
@@ -20,7 +20,7 @@ device_struct! {
 }
 
 device_struct! {
-    /// What decides on a trial to change the volume: [`Decision`], with the fields of its [`Drift`](crate::engine::barostat::Drift).
+    /// What decides on a trial to change the volume: [`Decision`], with the fields of its [`Drift`].
     pub struct VolumeDecision {
         pub there2: f64,
         pub back: f64,
@@ -48,25 +48,29 @@ const ALL_AXES: u32 = 3;
 
 impl From<Decision> for VolumeDecision {
     fn from(decision: Decision) -> Self {
-        let drift = decision.drift;
+        // By name, so that nothing is left out.
+        let Decision { there2, back, drift, width2, of_places, energy, work, temperature, uniform } =
+            decision;
+        let Drift { axis, dimension, ideal, volume, pressure, correction, rate, interval, most } =
+            drift;
         VolumeDecision {
-            there2: decision.there2,
-            back: decision.back,
-            ideal: drift.ideal,
-            volume: drift.volume,
-            pressure: drift.pressure,
-            correction: drift.correction,
-            rate: drift.rate,
-            interval: drift.interval,
-            most: drift.most,
-            width2: decision.width2,
-            of_places: decision.of_places,
-            energy: decision.energy,
-            work: decision.work,
-            temperature: decision.temperature,
-            uniform: decision.uniform,
-            axis: drift.axis.map_or(ALL_AXES, |axis| axis as u32),
-            dimension: drift.dimension as u32,
+            there2,
+            back,
+            ideal,
+            volume,
+            pressure,
+            correction,
+            rate,
+            interval,
+            most,
+            width2,
+            of_places,
+            energy,
+            work,
+            temperature,
+            uniform,
+            axis: axis.map_or(ALL_AXES, |axis| axis as u32),
+            dimension: dimension as u32,
         }
     }
 }

@@ -99,11 +99,6 @@ impl<P: DevicePolicy> State<P> {
         self.policy = P::new(&simulation_box, self.timestep, &self.species);
     }
 
-    /// Takes a box whose numbers of the precision are known.
-    pub fn return_to_box(&mut self, simulation_box: SimulationBox, policy: P) {
-        (self.simulation_box, self.policy) = (simulation_box, policy);
-    }
-
     /// The nominal timestep.
     pub fn timestep(&self) -> f64 {
         self.timestep

@@ -23,7 +23,7 @@ use crate::system::SimulationBox;
 /// An engine in a trial.
 pub(super) struct Trying<'a, P: DevicePolicy> {
     pub engine: &'a mut CudaEngine<P, SingleRank>,
-    pub before: Option<Before<P>>,
+    pub before: Option<Before>,
     /// Sums over pairs in the present box that came with the steps.
     pub sums: Option<PairSums>,
     /// The same in the box that is left, and in the other one.
@@ -44,11 +44,11 @@ pub(super) fn scaled_in_trials<P: DevicePolicy>() -> Scaled {
 }
 
 /// What a rejected trial takes back.
-pub(super) enum Before<P> {
+pub(super) enum Before {
     /// The state, which is loaded anew.
     State(Box<ExactState>),
-    /// Numbers of the precision and constants of the box, where nothing else has changed.
-    Constants(P, Vec<u8>),
+    /// Constants of the box, where nothing else has changed.
+    Constants(Vec<u8>),
 }
 
 /// What is to be made anew after a trial.
@@ -132,14 +132,14 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
     fn take_box_of_trial(
         &mut self,
         simulation_box: SimulationBox,
-    ) -> Result<Option<Before<P>>, EngineError> {
+    ) -> Result<Option<Before>, EngineError> {
         let lists_serve = self.neighbor_list.serve_in(&simulation_box);
         let cells = self.neighbor_list.cells();
-        let (policy, constants) = self.exchange_box(simulation_box)?;
+        let constants = self.exchange_box(simulation_box)?;
         let as_after_restart = !coordinates_are_fractions::<P>();
         self.neighbor_list.set_box_of_trial(simulation_box, as_after_restart)?;
         if lists_serve && cells == self.neighbor_list.cells() {
-            return Ok(Some(Before::Constants(policy, constants)));
+            return Ok(Some(Before::Constants(constants)));
         }
         self.set_system()?;
         self.run(0, true, false, LaunchSamples::NONE)?;
@@ -147,21 +147,19 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
         Ok(None)
     }
 
-    /// Gives kernels and state another box; returns the numbers of the precision and the constants that they had.
+    /// Gives kernels and state another box; returns the constants that the kernels had.
     pub(super) fn exchange_box(
         &mut self,
         simulation_box: SimulationBox,
-    ) -> Result<(P, Vec<u8>), EngineError> {
-        let policy = self.state.policy().clone();
+    ) -> Result<Vec<u8>, EngineError> {
         self.state.set_box(simulation_box);
         self.plan.system.simulation_box = simulation_box;
-        let constants = self.device.exchange_constants(self.state.policy(), &self.force_field)?;
-        Ok((policy, constants))
+        self.device.exchange_constants(self.state.policy(), &self.force_field)
     }
 
     /// Comes back from a box that lists serve in; kernels have still to get its constants.
-    pub(super) fn return_to_box(&mut self, from: SimulationBox, policy: P) {
-        self.state.return_to_box(from, policy);
+    pub(super) fn return_to_box(&mut self, from: SimulationBox) {
+        self.state.set_box(from);
         self.plan.system.simulation_box = from;
         self.neighbor_list.keep_in(from);
     }
@@ -237,7 +235,7 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
     fn pair_sums_in(&mut self, proposal: &Proposal) -> Result<PairSums, EngineError> {
         self.enter(proposal)?;
         let sums = match (self.sums, &self.before) {
-            (Some(_), Some(Before::Constants(..))) => self.engine.pair_sums_of_trial()?,
+            (Some(_), Some(Before::Constants(_))) => self.engine.pair_sums_of_trial()?,
             _ => self.engine.pair_sums()?,
         };
         self.of_other = Some(sums);
@@ -256,8 +254,8 @@ impl<P: DevicePolicy> Volumes for Trying<'_, P> {
             (false, Some(Before::State(before))) => {
                 engine.replace(&before, before.memory.as_ref(), false)?;
             }
-            (false, Some(Before::Constants(policy, constants))) => {
-                engine.return_to_box(proposal.from, policy);
+            (false, Some(Before::Constants(constants))) => {
+                engine.return_to_box(proposal.from);
                 engine.device.return_constants(&constants)?;
             }
             (false, None) => {

@@ -38,7 +38,7 @@ impl<P: DevicePolicy> Group<P> {
         trials: &[VolumeTrial],
         before: &[PairSums],
         rebuild: &mut [bool],
-    ) -> Result<Vec<Option<Proposed<P>>>, EngineError> {
+    ) -> Result<Vec<Option<Proposed>>, EngineError> {
         let first = self.first;
         self.each(|number, system| {
             let index = number - first;
@@ -62,7 +62,7 @@ impl<P: DevicePolicy> Group<P> {
         &mut self,
         trials: &[VolumeTrial],
         (before, after): (&[PairSums], &[Result<PairSums, EngineError>]),
-        proposed: Vec<Option<Proposed<P>>>,
+        proposed: Vec<Option<Proposed>>,
         rebuild: &mut [bool],
     ) -> Result<(), EngineError> {
         let (first, mut proposed) = (self.first, proposed.into_iter());
@@ -112,9 +112,9 @@ impl<P: DevicePolicy> Group<P> {
 }
 
 /// What a trial proposes to a system, which is there.
-struct Proposed<P> {
+struct Proposed {
     proposal: Proposal,
     /// Whether all numbers fit.
     fits: bool,
-    before: Option<Before<P>>,
+    before: Option<Before>,
 }

@@ -47,7 +47,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             self.neighbor_list.stay_in(&proposal.to) && self.has_program_for(&proposal.to)
         };
         let Some(proposal) = proposal.filter(stays) else { return Ok(false) };
-        let (_, before) = self.exchange_box(proposal.to)?;
+        let before = self.exchange_box(proposal.to)?;
         let asked = self.sum_pairs_and_decide(trial.decision(&proposal, &sums).into())?;
         self.neighbor_list.keep_in(proposal.to);
         let system = self.system();
@@ -124,9 +124,7 @@ impl<P: DevicePolicy> CudaEngine<P, SingleRank> {
             kernels.note("system", system.bytes())?;
         } else {
             kernels.note("box_constants", &constants)?;
-            self.state.set_box(proposal.from);
-            self.plan.system.simulation_box = proposal.from;
-            self.neighbor_list.keep_in(proposal.from);
+            self.return_to_box(proposal.from);
         }
         self.thermostat.count_volume_trial(taken.map(|after| after[0] - before[0]));
         Ok(())
